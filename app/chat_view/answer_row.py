@@ -105,7 +105,6 @@ class AnswerRow(MessageRow):
         return self.message.status is MessageStatus.DONE and not (self.message.text or self.message.error)
 
     def append(self, piece: Piece) -> None:
-        """Append a piece of the answer."""
         if piece.thinking:
             self.waiting.hide()
             (self.thoughts or self._make_thoughts()).append(piece.thinking)
@@ -142,7 +141,6 @@ class AnswerRow(MessageRow):
         self._show_card()
 
     def set_state(self, state: RowState) -> None:
-        """Show the version of the answer, its actions, and what to do about its error."""
         super().set_state(state)
         self._show_card()
 
@@ -205,7 +203,6 @@ class AnswerRow(MessageRow):
         return self.view
 
     def _order_tabs(self) -> None:
-        """Set the tab order to the reading order."""
         stops: list[QWidget] = [self.thoughts.head] if self.thoughts else []
         stops += [self.view] if self.view else []
         for before, after in pairwise([*stops, *self.footer.stops()]):
@@ -260,9 +257,7 @@ _MAX_SHOWN = 60_000
 class ThinkingCard(QWidget):
     """The thoughts of an answer. Closed at first, and without cost while it is; open, it shows them as they stream.
 
-    Attributes:
-        head: The line that opens and closes the card, and tells how long the model has thought.
-        view: The thoughts; made when the card is opened for the first time.
+    `view`, which shows the thoughts, is made when the card is opened for the first time.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -289,7 +284,6 @@ class ThinkingCard(QWidget):
         self._set_head(tr("Thinking…"))
 
     def append(self, text: str) -> None:
-        """Append to the thoughts of an answer that is being generated."""
         if self._started is None:
             self._started = time.monotonic()
             if self.isVisible():
@@ -299,7 +293,6 @@ class ThinkingCard(QWidget):
             self._throttle.request()
 
     def finish(self, thought_ms: int) -> None:
-        """Show that the thinking is over, and how long it took."""
         self._clock.stop()
         self._started = None
         if self.is_open:
@@ -308,19 +301,16 @@ class ThinkingCard(QWidget):
         self._set_head(thought_words(thought_ms))
 
     def set_text(self, text: str, thought_ms: int) -> None:
-        """Replace the thoughts by finished ones."""
         self._pieces = [text]
         self._shown = 0
         self._clear()
         self.finish(thought_ms)
 
     def text(self) -> str:
-        """Return the thoughts."""
         return "".join(self._pieces)
 
     @property
     def is_open(self) -> bool:
-        """Whether the thoughts are shown."""
         return self.head.isChecked()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -378,7 +368,6 @@ class ThinkingCard(QWidget):
             self._shown = 0
 
     def _flush(self) -> None:
-        """Show the pieces that have come since the last time."""
         if self.view is None:
             return
         text = "".join(self._pieces[self._shown :])
@@ -401,7 +390,6 @@ class ThinkingCard(QWidget):
 
 
 def thought_words(thought_ms: int) -> str:
-    """Return the text that tells how long the thinking took."""
     seconds = round(thought_ms / 1000)
     if seconds < 1:
         return tr("Thought for a moment")

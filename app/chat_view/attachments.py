@@ -45,11 +45,7 @@ _NAME_WIDTH = 220
 
 
 class AttachmentChip(QFrame):
-    """A file's name, its size, and its tokens once they are counted.
-
-    Signals:
-        removed: The close button was pressed.
-    """
+    """A file's name, its size, and its tokens once they are counted."""
 
     removed = Signal()
 
@@ -104,11 +100,7 @@ class AttachmentChip(QFrame):
 
 
 class AttachmentChips(QWidget):
-    """A row of chips that wraps; hidden while it is empty.
-
-    Signals:
-        changed: A file was removed.
-    """
+    """A row of chips that wraps, hidden while it is empty; `changed` tells that a file was removed."""
 
     changed = Signal()
 
@@ -125,16 +117,13 @@ class AttachmentChips(QWidget):
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
-        """The files, from left to right."""
         return tuple(chip.attachment for chip in self._chips)
 
     @property
     def chips(self) -> tuple[AttachmentChip, ...]:
-        """The chips, from left to right."""
         return tuple(self._chips)
 
     def set_attachments(self, attachments: Sequence[Attachment]) -> None:
-        """Show these files."""
         for chip in self._chips:
             self._flow.removeWidget(chip)
             chip.hide()
@@ -175,11 +164,7 @@ def local_files(data: QMimeData) -> list[Path]:
 
 
 class FileDrop(QObject):
-    """Accepts files that are dropped on a widget, wherever no child of it does.
-
-    Signals:
-        dropped(list[Path]): Files were dropped.
-    """
+    """Accepts files that are dropped on a widget, wherever no child of it does: `dropped` carries a list[Path]."""
 
     dropped = Signal(object)
 

@@ -59,18 +59,10 @@ class ChatPane(QWidget):
     """Shows the chat of the session, and passes the user's actions on to it.
 
     Attributes:
-        header: Title and model.
-        empty: The page of a chat without messages.
-        transcript: The messages.
-        pages: Shows one of these two.
-        composer: The field for the next message.
-        drafts: Stores the drafts that are typed there.
-        find_bar: Finds text in the messages.
         composing: Controller of the composer; None until `measure_context`.
         missing: Card above the composer of a chat with messages while there is no model; None otherwise.
 
     Signals:
-        model_action_pressed: The button for the one thing to do about the model was pressed.
         undo_offered(str, Callable[[], None]): What was done, and the function that undoes it.
     """
 
@@ -129,7 +121,6 @@ class ChatPane(QWidget):
         outgoing.edited.connect(self.transcript.stop_editing)
 
     def set_send_key(self, key: SendKey) -> None:
-        """Set the key that sends new and edited messages."""
         self.composer.edit.send_key = key
         self.transcript.send_key = key
 
@@ -139,7 +130,6 @@ class ChatPane(QWidget):
             self.composing.close()
 
     def copy_last_answer(self) -> None:
-        """Copy the last answer."""
         self.transcript.copy_last_answer()
 
     def show_model(self, status: ModelStatus) -> None:
@@ -202,7 +192,6 @@ class ChatPane(QWidget):
         self._finder.refresh()
 
     def act(self, action: RowAction, message_id: str) -> None:
-        """Do the action that was chosen for a message."""
         if action in (RowAction.REGENERATE, RowAction.RESUME, *_TEMPERATURE_FACTORS):
             self._ask_again(action, message_id)
         elif action is RowAction.EDIT:
@@ -283,12 +272,10 @@ class Header(QWidget):
         self.setFixedHeight(_HEIGHT)
 
     def set_menus(self, chat: QMenu, model: QMenu) -> None:
-        """Open `chat` from the title, and `model` from the model's name."""
         self.title.setMenu(chat)
         self.model.setMenu(model)
 
     def set_title(self, title: str) -> None:
-        """Show the chat's title; an empty chat has none."""
         self.title.setText(title)
         self.title.setAccessibleName(tr("Chat: {title}").format(title=title))
         self.title.setVisible(bool(title))

@@ -47,11 +47,7 @@ _SCROLLED, _KEEP_IN_VIEW = SIGNAL("valueChanged(int)"), SLOT("keep_in_view()")
 
 
 class CodeButtons(QObject):
-    """A copy button and a wrap button for each code block of a view.
-
-    Signals:
-        wrapped: The wrapping of a block has changed, and with it the layout of the document.
-    """
+    """A copy button and a wrap button for each code block of a view; `wrapped` tells that the layout has changed."""
 
     wrapped = Signal()
 
@@ -206,9 +202,7 @@ class CopyButton(_CodeButton):
 class WrapButton(_CodeButton):
     """Toggles whether the lines of one code block are wrapped; visible only when one is too long.
 
-    Attributes:
-        bar: Scrolls lines that are not wrapped.
-        panel: Box of the code block in which button and bar were placed last.
+    `panel` is the box of the code block in which the button and its bar were placed last.
     """
 
     def __init__(self, code: CodeBlock, style: RenderStyle, viewport: QWidget) -> None:

@@ -33,17 +33,12 @@ class Composer(QFrame):
     """The message field with its files and buttons.
 
     Attributes:
-        edit: The field.
-        chips: The attached files.
         clip: The button that attaches files.
         chip: Live speed of the answer.
-        ring: How full the context window is.
         button: Send; Stop while an answer is generated.
 
     Signals:
         submitted(str, tuple[Attachment, ...]): A message with text or files is to be sent.
-        stop_requested: The answer is to be stopped.
-        attach_requested: Files are to be chosen.
         draft_changed: The text or the files have changed.
     """
 
@@ -85,15 +80,12 @@ class Composer(QFrame):
         self._refresh()
 
     def text(self) -> str:
-        """Return the typed text."""
         return self.edit.toPlainText()
 
     def set_text(self, text: str) -> None:
-        """Replace the text, with the cursor at its end."""
         self.edit.set_text(text)
 
     def set_attachments(self, attachments: Sequence[Attachment]) -> None:
-        """Replace the attached files."""
         self.chips.set_attachments(attachments)
         self._note_draft()
 

@@ -36,16 +36,10 @@ class ComposerController(QObject):
     """Connects the composer of a window to the session.
 
     Args:
-        theme: Colours and fonts.
-        session: Has the chat that is shown.
-        actions: Takes the messages.
-        meter: Counts their tokens.
-        composer: The message field.
         slot: Row above the composer for a card, at index 1.
         area: Widget on which files may be dropped.
 
     Attributes:
-        outgoing: Sends what fits.
         card: Why a message or file was refused, with the ways out; None when nothing was.
 
     Signals:
@@ -99,7 +93,6 @@ class ComposerController(QObject):
         return len(self._composer.chips.attachments) + sum(map(len, self._files.values()))
 
     def close(self) -> None:
-        """Stop reading files: the program ends."""
         self._attaching.close()
 
     def _draft_changed(self) -> None:
@@ -183,7 +176,6 @@ class FileAttacher(QObject):
         composer.attach_requested.connect(self.pick)
 
     def pick(self) -> None:
-        """Let the user choose files."""
         dialog = QFileDialog(self._area, tr("Attach Files"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.filesSelected.connect(lambda names: self.add([Path(name) for name in names]))
@@ -199,7 +191,6 @@ class FileAttacher(QObject):
         self._reader.add(paths[: max(0, room)])
 
     def add_text(self, text: str) -> None:
-        """Attach a pasted text as a file."""
         if len(self._composer.chips.attachments) < MAX_FILES:
             self._read(self._chat_id, as_file(text))
         else:

@@ -31,12 +31,8 @@ _NAME_PX = 22
 class EmptyState(QWidget):
     """The model's name, a sentence, and the sample prompts or the button that sets the model up.
 
-    With little room there are fewer samples, with hardly any the page is blank.
-
-    Signals:
-        sample_chosen(str): A sample prompt is to be sent.
-        action_pressed: The button in place of the samples was pressed.
-        models_pressed: The user wants another model than the starter.
+    With little room there are fewer samples, with hardly any the page is blank. `models_pressed` tells that the user
+    wants another model than the starter.
     """
 
     sample_chosen = Signal(str)
@@ -99,7 +95,6 @@ class EmptyState(QWidget):
         self.fit()
 
     def fit(self) -> None:
-        """Show what there is room for."""
         room = self.height() - self._text_height()
         self._body.setVisible(room >= 0)
         below = self._below_height()

@@ -34,14 +34,7 @@ _SEARCH_MS = 60
 class FindBar(QFrame):
     """Search field above the transcript, visible only while it is used.
 
-    Attributes:
-        field: The text to find.
-        count: Number of the current match and of all matches.
-
-    Signals:
-        searched(str): This text is to be found.
-        moved(int): The next match is wanted, or with -1 the one before.
-        closed: The bar was closed.
+    `moved` carries 1 for the next match, -1 for the one before.
     """
 
     searched = Signal(str)
@@ -93,7 +86,6 @@ class FindBar(QFrame):
             self.open()
 
     def dismiss(self) -> None:
-        """Close the bar."""
         if self.isVisible():
             self.hide()
             self.closed.emit()

@@ -31,14 +31,11 @@ class MessageEdit(QPlainTextEdit):
     """A plain text field that is as high as its text, up to eight lines.
 
     Attributes:
-        send_key: The key that sends.
         longest_paste: Characters; a longer text is offered, not pasted. None where nothing receives it.
 
     Signals:
         submitted: The send key was pressed, and no input method was composing.
         files_offered(list[Path]): Files were pasted or dropped.
-        image_offered: An image was pasted or dropped.
-        long_text_offered(str): A text that is too long for the field was pasted or dropped.
         page_requested(int): The area around is to scroll a page down, or with -1 up: the field itself has one page.
     """
 
@@ -136,7 +133,6 @@ class MessageEdit(QPlainTextEdit):
         return self._composing
 
     def set_text(self, text: str) -> None:
-        """Replace the text, with the cursor at its end."""
         is_long = _has_long_run(text)
         if is_long:
             self._allow_long_runs(on=True)

@@ -35,11 +35,8 @@ class EditedMessage:
 class MessageEditor(QFrame):
     """A field with the message, its files, and two buttons; Escape is Cancel.
 
-    A text that is too long for the field becomes a file, whether it is pasted or was sent before.
-
-    Signals:
-        submitted(EditedMessage): The edited message is to be sent.
-        cancelled: The message is to stay as it was.
+    A text that is too long for the field becomes a file, whether it is pasted or was sent before. `submitted` carries
+    an EditedMessage.
     """
 
     submitted = Signal(object)

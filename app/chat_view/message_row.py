@@ -27,8 +27,6 @@ class MessageRow(QWidget):
     """A message above its actions, which are visible while the pointer is on the row.
 
     Attributes:
-        message: The message.
-        state: The actions that it offers.
         footer: The actions; subclasses make it.
 
     Signals:
@@ -51,7 +49,6 @@ class MessageRow(QWidget):
         return False
 
     def set_state(self, state: RowState) -> None:
-        """Show the version of the message and its actions."""
         self.state = state
         self.footer.set_state(state)
 
@@ -108,14 +105,10 @@ class RowFooter(QWidget):
     The arrows between the versions of a message are visible always: they show that there are others.
 
     Args:
-        theme: Colours and icons.
         actions: The actions with a button, from left to right.
-        labels: Names of all actions.
-        parent: The row.
         more: The actions in a menu behind the last button.
         lasting: Actions whose buttons, behind the others, are visible as long as they are offered; so are the others
             then, since a button alone would float in the middle of the footer.
-        right: Whether the footer is aligned to the right.
 
     Signals:
         chosen(RowAction): A button was pressed, or an entry of the menu.
@@ -163,7 +156,6 @@ class RowFooter(QWidget):
             self.row.addWidget(self._buttons[action])
 
     def button(self, action: RowAction) -> IconButton:
-        """Return the button of an action."""
         return self._buttons[action]
 
     def stops(self) -> tuple[QWidget, ...]:
@@ -173,7 +165,6 @@ class RowFooter(QWidget):
         return (*steady, *([self.more] if self.more else []), *lasting)
 
     def set_state(self, state: RowState) -> None:
-        """Offer the actions of a state."""
         for action, button in self._buttons.items():
             button.setEnabled(action in state.offers)
             if action in self._lasting:
@@ -200,7 +191,6 @@ class RowFooter(QWidget):
                 button.update()
 
     def say_copied(self) -> None:
-        """Show for a moment that the message was copied."""
         button, label = self._buttons[RowAction.COPY], self._labels[RowAction.COPY]
         button.set_face("check", tr("Copied"))
         timer = QTimer(self, singleShot=True, interval=_COPIED_MS)  # a child of the row, unlike QTimer.singleShot's

@@ -43,7 +43,6 @@ class AnswerView(FittedText):
 
     Signals:
         link_activated(QUrl): An http, https or mailto link was chosen; the receiver decides whether it is opened.
-        height_changed(int): The height has changed, in pixels.
     """
 
     def __init__(self, style: RenderStyle, parent: QWidget | None = None) -> None:
@@ -86,7 +85,6 @@ class AnswerView(FittedText):
         self._throttle.request()
 
     def finish(self) -> None:
-        """End the stream, and show the answer in its final form."""
         if self._stream is None:
             return
         self._throttle.cancel()
@@ -129,7 +127,6 @@ class AnswerView(FittedText):
         return "".join(self._pieces)
 
     def set_style(self, style: RenderStyle) -> None:
-        """Show the answer in another style."""
         self._writer.restyle(style)
         self.take_colors(style)
         self._written()
@@ -162,7 +159,6 @@ class AnswerView(FittedText):
             super().wheelEvent(event)
 
     def laid_out(self) -> None:
-        """Fit tables, buttons and bars to the new width."""
         self._writer.fit_tables()
         super().laid_out()
         self._buttons.place()
@@ -194,7 +190,6 @@ class AnswerView(FittedText):
         self._written()
 
     def _place_highlights(self) -> None:
-        """Map the highlighted ranges of the source to the document."""
         shown = self._decoration
         marks = self._marks if self._tinted and self._stream is None else ()
         if not (marks or self._found or shown.accepted or shown.found or shown.found_now):

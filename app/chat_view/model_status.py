@@ -29,7 +29,6 @@ class ModelStatus:
     """What the chat shows of the model.
 
     Attributes:
-        name: Display name of the model.
         title: Text of the header: the name, or what is going on.
         sentence: Sentence in an empty chat.
         fraction: Progress of loading, 0..1; None when nothing is being loaded.
@@ -48,11 +47,7 @@ class ModelStatus:
 
 
 class ModelPresenter(QObject):
-    """Keeps the status from the events of the engine and of the set-up of the starter model.
-
-    Signals:
-        changed(ModelStatus): The status has changed.
-    """
+    """Keeps a ModelStatus from the events of engine and set-up of the starter model; `changed` carries it."""
 
     changed = Signal(object)
 
@@ -80,12 +75,10 @@ class ModelPresenter(QObject):
         self._show(tr("No model"), sentence, action=tr("Get the model"), missing=True)
 
     def show_setup(self, fraction: float, phase: str) -> None:
-        """Show the progress of the set-up of the model."""
         step = phase.partition(",")[0]  # details follow the comma
         self._show(f"{step}… {percent(fraction)}", tr(_ASK_AT_ONCE), fraction)
 
     def show_setup_failed(self, sentence: str) -> None:
-        """Show why the set-up failed."""
         self._show(tr("No model"), sentence, action=tr("Try again"), missing=True)
 
     def _state_changed(self, state: EngineState) -> None:

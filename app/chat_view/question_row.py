@@ -62,7 +62,6 @@ class QuestionRow(MessageRow):
         theme.restyling.add(self._restyle)
 
     def set_state(self, state: RowState) -> None:
-        """Show the version of the message, its actions, and whether the model reads only from here on."""
         super().set_state(state)
         self.boundary.setVisible(state.boundary)
 
@@ -92,7 +91,6 @@ class QuestionRow(MessageRow):
         self.editor.show()
 
     def stop_editing(self) -> None:
-        """Show the message as it was sent."""
         if self.editor is not None:
             self._layout.removeWidget(self.editor)
             self.editor.hide()
@@ -159,18 +157,15 @@ class UserBubble(QWidget):
         self._write()
 
     def text(self) -> str:
-        """Return the whole text."""
         return self._text
 
     def set_text(self, text: str) -> None:
-        """Show another text."""
         self._text = text
         self._all = False
         self._found, self._found_now = (), None
         self._write()
 
     def set_style(self, style: RenderStyle) -> None:
-        """Show the text in another style."""
         self._style = style
         self._write()
 
@@ -208,7 +203,6 @@ class UserBubble(QWidget):
         self._view.setExtraSelections(selections)
 
     def bubble(self) -> QRectF:
-        """Return the box of the bubble in the widget."""
         below = self._more.height() if self._more.isVisibleTo(self) else 0
         return QRectF(self._view.geometry()).adjusted(-_PADDING_X, -_PADDING_TOP, _PADDING_X, _PADDING_BOTTOM + below)
 

@@ -49,10 +49,7 @@ class _Attempt:
     """A message or a repeated question whose prompt is being counted.
 
     Attributes:
-        chat_id: The chat that it belongs to.
         draft: What it adds to the prompt.
-        send: Sends it.
-        ways: What can be done if it does not fit.
         question_id: The question, when it has been asked before: what comes before it can be left out.
     """
 
@@ -68,7 +65,6 @@ class SendGuard(QObject):
 
     Signals:
         waiting(bool): Whether the prompt of a message is being counted.
-        sent: The typed message was sent.
         edited(str): The new text of the message with this id was sent.
         blocked(str, object, str): Why a message does not fit, the `Choice`s, and the id of the answer that failed for
             it, "" where nothing was sent.
@@ -95,7 +91,6 @@ class SendGuard(QObject):
         session.changed.connect(self._check_refusal)
 
     def submit(self, text: str, attachments: Sequence[Attachment]) -> None:
-        """Send a new message if it fits."""
         draft = UnsentMessage(text, tuple(attachments))
         ways = _WaysOut(
             again=partial(self.submit, text, attachments),
@@ -105,7 +100,6 @@ class SendGuard(QObject):
         self._weigh(_Attempt(self._session.chat_id, draft, partial(self._send, draft), ways))
 
     def edit(self, message_id: str, written: EditedMessage) -> None:
-        """Send a question with other text if it fits."""
         old = find_message(self._session.shown, message_id)
         if written == EditedMessage(old.text, old.attachments):
             self._edit(message_id, written)

@@ -39,11 +39,7 @@ _NEAR_END = 24  # pixels from the end that still count as being there
 
 
 class AutoscrollArea(QScrollArea):
-    """Scroll area that stays at the end of its column while that grows, unless the user has scrolled away.
-
-    Attributes:
-        latest: Button that leads back to the end.
-    """
+    """Scroll area that stays at the end of its column while that grows, unless the user has scrolled away."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -70,14 +66,12 @@ class AutoscrollArea(QScrollArea):
         return self._following
 
     def follow(self, *, on: bool) -> None:
-        """Stay at the end when the column grows, or do not move."""
         self._following = on
 
     def fill(self) -> None:
         """Add rows above where there is room, without moving what is in view; for subclasses."""
 
     def to_latest(self) -> None:
-        """Scroll to the end and stay there."""
         self._following = True
         bar = self.verticalScrollBar()
         bar.setValue(bar.maximum())
@@ -143,19 +137,10 @@ class Transcript(AutoscrollArea):
     Rows of old messages are built when the user scrolls up to them: a long chat opens as fast as a short one.
 
     Args:
-        theme: Colours and fonts.
         states: Returns the state of each message of the shown branch by its id.
 
-    Attributes:
-        send_key: The key that sends an edited message.
-
     Signals:
-        fix_pressed(str): The button of the error card was pressed, for the answer with this id.
-        chosen(RowAction, str): An action was chosen for the message with this id.
-        edited(str, EditedMessage): The message with this id is to be sent with other text and files.
-        models_wanted(QMenu, str): This menu is to hold the models that could give the answer with this id instead.
-        editing_ended: An editor has closed, and nothing has the keyboard focus.
-        link_activated(QUrl): A link in an answer was chosen.
+        chosen(RowAction, str), edited(str, EditedMessage), models_wanted(QMenu, str) and others: As rows send them.
         built: Rows of older messages were built.
     """
 
@@ -199,13 +184,11 @@ class Transcript(AutoscrollArea):
         return next((row for row in reversed(self._rows) if row.message.id == message_id), None)
 
     def rows_in_view(self) -> list[AnswerRow | QuestionRow]:
-        """Return the rows that are at least partly visible."""
         top = self.verticalScrollBar().value()
         bottom = top + self.viewport().height()
         return [row for row in self._rows if row.y() < bottom and row.y() + row.height() > top]
 
     def first_in_view(self) -> AnswerRow | QuestionRow | None:
-        """Return the first row that is at least partly visible."""
         return next(iter(self.rows_in_view()), None)
 
     def show_chat(self, conversation: Conversation) -> None:
@@ -234,7 +217,6 @@ class Transcript(AutoscrollArea):
         self.update_following()
 
     def refresh(self) -> None:
-        """Update the state of each row."""
         self._states = self._read_states()
         for row in self._rows:
             row.set_state(self._states.get(row.message.id, RowState()))
@@ -259,7 +241,6 @@ class Transcript(AutoscrollArea):
             row.append(piece)
 
     def edit(self, message_id: str) -> None:
-        """Open the editor of a message."""
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.edit(self.send_key, row.said)
@@ -276,25 +257,21 @@ class Transcript(AutoscrollArea):
             row.stop_editing()
 
     def footer_of(self, message_id: str) -> QWidget | None:
-        """Return the footer of a message, if its row is built."""
         row = self.row(message_id)
         return row.footer if row else None
 
     def change(self, message: Message) -> None:
-        """Show the status of an answer that has ended or is continued."""
         row = self._answer(message.id)
         if row is not None:
             row.show_message(message)
             self.refresh()
 
     def set_waiting(self, answer_id: str, text: str) -> None:
-        """Show what an answer waits for."""
         row = self._answer(answer_id)
         if row is not None:
             row.set_waiting(text)
 
     def copy_last_answer(self) -> None:
-        """Copy the last answer that has text."""
         for row in reversed(self._rows):
             if isinstance(row, AnswerRow) and row.message.text:
                 row.copy()
@@ -363,7 +340,6 @@ class Transcript(AutoscrollArea):
         return row if isinstance(row, AnswerRow) else None
 
     def _drop_rows(self, first: int) -> None:
-        """Remove the rows from index `first` on."""
         for row in self._rows[first:]:
             if isinstance(row, QuestionRow) and row.unsent is not None:
                 self._unsent[row.message.id] = row.unsent
@@ -377,11 +353,7 @@ _ICON = 16
 
 
 class TranscriptPage(QWidget):
-    """The content of the scroll area: a column of rows, no wider than lines should be, aligned to its end.
-
-    Attributes:
-        column: Layout of the rows.
-    """
+    """The content of the scroll area: a column of rows, no wider than lines should be, aligned to its end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -408,7 +380,6 @@ class LatestButton(QPushButton):
         self._tint()
 
     def float_in(self, viewport: QWidget, *, shown: bool) -> None:
-        """Place the button above the lower edge of `viewport`."""
         self.setVisible(shown)
         self.adjustSize()
         self.move((viewport.width() - self.width()) // 2, viewport.height() - self.height() - SPACE_M)

@@ -5,8 +5,6 @@ differs, with `style` for the formats and `code_block`, `table` and `math` for w
 where the blocks ended up, and `decoration` paints what Qt cannot: panels, bars, list markers, highlights. `export` and
 `source_map` lead back, from a selection to leaves and from ranges of the source to ranges of the document.
 
-While a message streams, `markdown_stream` splits it in two. The frozen head is every block that no later text can
-change: it is parsed and written once. The live tail is the rest, usually the last block: it is parsed again with each
-piece, and `document` writes only the part of it that differs. So a piece costs the same however long the message is,
-and nothing above the tail ever moves.
+While a message streams, `markdown_stream` splits it into a frozen head, which is parsed and written once, and a live
+tail. So a piece costs the same however long the message is, and nothing above the tail ever moves.
 """

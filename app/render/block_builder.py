@@ -145,11 +145,7 @@ class _OpenList:
 
 
 class BlockBuilder:
-    """Builds leaves from a row of block tokens.
-
-    Attributes:
-        lines: For each leaf its first line and the one behind its last.
-    """
+    """Builds leaves from block tokens; `lines` has for each leaf its first line and the one behind its last."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[int, int]] = []

@@ -14,12 +14,10 @@ _TWO_UNITS = re.compile("[\U00010000-\U0010ffff]")
 
 
 def utf16_length(text: str) -> int:
-    """Return the length of `text` in UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
 
 
 def utf16_slice(text: str, start: int, end: int) -> str:
-    """Return `text` from `start` to `end`, both in UTF-16 units."""
     if text.isascii():
         return text[start:end]
     return text.encode("utf-16-le")[2 * start : 2 * end].decode("utf-16-le", "ignore")
@@ -47,7 +45,6 @@ class Run:
 
     Attributes:
         text: A line break is a newline; a formula is its source, with its delimiters.
-        marks: Its emphasis.
         href: Target of the link, "" for none.
         drawn: The document shows it as one typeset formula. A fact about the document, so not compared.
         isolated: The document has it between two directional isolates, so that the text around does not change its
@@ -80,12 +77,7 @@ class ContainerKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One quote or list item around a leaf.
-
-    Attributes:
-        kind: Quote or list item.
-        marker: List marker as it is shown, on the first leaf of an item only.
-    """
+    """One quote or list item around a leaf; `marker`, as it is shown, is on the first leaf of an item only."""
 
     kind: ContainerKind
     marker: str = ""
@@ -164,7 +156,6 @@ Leaf = Paragraph | Heading | Rule | Code | Table
 
 
 def text_of(runs: tuple[Run, ...]) -> str:
-    """Return the bare text of `runs`."""
     return "".join(run.text for run in runs)
 
 
@@ -179,17 +170,14 @@ def is_display_formula(leaf: Leaf) -> bool:
 
 
 def starts_item(leaf: Leaf) -> bool:
-    """Return whether `leaf` is the first one of a list item."""
     return any(each.marker for each in leaf.containers)
 
 
 def is_within(leaf: Leaf, kind: ContainerKind) -> bool:
-    """Return whether a container of `kind` is around `leaf`."""
     return any(each.kind is kind for each in leaf.containers)
 
 
 def without_markers(containers: Containers) -> Containers:
-    """Return `containers` for a leaf that is not the first of an item."""
     return tuple(Container(each.kind) for each in containers)
 
 

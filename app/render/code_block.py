@@ -23,11 +23,8 @@ class CodeBlock:
     """Writes one code block, which is the last leaf of the document while it grows.
 
     Args:
-        document: The document.
         start: Position of the block's first text block, which is empty.
         language: Name of the language for pygments, "" for none.
-        first: Format of its first line.
-        formats: Formats of the style.
 
     Attributes:
         wrapped: Whether long lines are wrapped; if not, they may reach beyond the panel and are scrolled.
@@ -67,7 +64,6 @@ class CodeBlock:
         return self._longest * self._formats.code_width
 
     def set_wrapped(self, *, on: bool) -> None:
-        """Wrap long lines, or show each as one row."""
         self.wrapped, self._shift = on, 0
         self._format_lines()
 
@@ -98,7 +94,6 @@ class CodeBlock:
         return self._formats.hanging(base, columns) if columns else base
 
     def text(self) -> str:
-        """Return the source."""
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
@@ -124,7 +119,6 @@ class CodeBlock:
         return self._colors.finish()
 
     def color_line(self, line: int, spans: Spans) -> None:
-        """Colour one line, by number."""
         block = self._document.findBlockByNumber(self._first_line + line)
         ranges = [QTextLayout.FormatRange() for _ in spans]
         for each, span in zip(ranges, spans, strict=True):

@@ -272,7 +272,6 @@ class Highlights:
             painter.drawRoundedRect(rect, _HIGHLIGHT_RADIUS, _HIGHLIGHT_RADIUS)
 
     def boxes(self) -> list[QRectF]:
-        """Return the boxes of all ranges."""
         placed = self._writer.placed
         leaves = ((placed[leaf], spans) for leaf, spans in self._spans.items() if leaf < len(placed))
         return [box for each, spans in leaves for span in spans for box in self._boxes(each, span)]

@@ -47,8 +47,6 @@ class PlacedBlock:
     Attributes:
         shape: The leaf; a code block without its text, which is in `code`.
         start: Position of its first text block in the document.
-        table: Writer of the table, when it is one.
-        code: Writer of the code block, when it is one.
     """
 
     shape: Leaf
@@ -92,13 +90,7 @@ def _common_length(one: str, other: str) -> int:
 
 
 class DocumentWriter:
-    """Keeps a document equal to a row of leaves.
-
-    Attributes:
-        formats: Formats of the style in use.
-        placed: The leaves in the document, in order.
-        leaves_written: Number of times that a leaf was written or changed.
-    """
+    """Keeps a document equal to a row of leaves; `leaves_written` counts how often one was written or changed."""
 
     def __init__(self, document: QTextDocument, style: RenderStyle) -> None:
         self._document = document
@@ -112,7 +104,6 @@ class DocumentWriter:
         self.formats.prepare(self._document, 4 * self.formats.code_width)
 
     def apply(self, update: Update) -> None:
-        """Apply what one piece of a stream changes."""
         with _edit(self._document):
             if update.tail is not None:
                 self._replace(self._frozen, (*update.frozen, *update.tail))
@@ -121,7 +112,6 @@ class DocumentWriter:
                 self._append(self.placed[-1], update.appended)
 
     def show(self, leaves: Sequence[Leaf]) -> None:
-        """Make the document show exactly `leaves`."""
         with _edit(self._document):
             self._replace(0, leaves)
         self._frozen = len(leaves)
@@ -140,7 +130,6 @@ class DocumentWriter:
                     code.set_wrapped(on=False)
 
     def fit_tables(self) -> None:
-        """Fit the columns of all tables to the width of the document."""
         with _edit(self._document):
             for placed in self.placed:
                 if placed.table is not None:
@@ -171,7 +160,6 @@ class DocumentWriter:
         return cursor
 
     def _replace(self, first: int, leaves: Sequence[Leaf]) -> None:
-        """Make the leaves from `first` on equal to `leaves`."""
         index = first
         for leaf in leaves:
             if index == len(self.placed) or self.placed[index].leaf != leaf:
@@ -189,7 +177,6 @@ class DocumentWriter:
             self._write(leaf)
 
     def _truncate(self, count: int) -> None:
-        """Remove all leaves behind the first `count`."""
         if count >= len(self.placed):
             return
         end = max(0, self.placed[count].start - 1)
@@ -208,7 +195,6 @@ class DocumentWriter:
         self._untypeset = [each for each in self._untypeset if each[0] not in removed]
 
     def _write(self, leaf: Leaf) -> None:
-        """Write `leaf` behind all others."""
         before = self.placed[-1].shape if self.placed else None
         cursor = self._end()
         if before is not None:

@@ -45,7 +45,6 @@ def selected_leaves(placed: Sequence[PlacedBlock], cursor: QTextCursor) -> list[
 
 
 def _part(placed: PlacedBlock, start: int, end: int, cursor: QTextCursor) -> list[Leaf]:
-    """Return the part of a leaf between two positions of the document."""
     leaf = placed.shape
     containers = leaf.containers if start == placed.start else without_markers(leaf.containers)
     match leaf:

@@ -42,11 +42,9 @@ class Geometry:
         return self._document.size().height() + below
 
     def width(self) -> float:
-        """Return the width in which the text is laid out."""
         return self._document.textWidth()
 
     def in_view(self, top: float, bottom: float) -> Iterator[PlacedBlock]:
-        """Yield the leaves between two heights."""
         placed = self._writer.placed
         layout = self._document.documentLayout()
         position = layout.hitTest(QPointF(0, top), Qt.HitTestAccuracy.FuzzyHit)
@@ -57,11 +55,9 @@ class Geometry:
             yield each
 
     def index(self, placed: PlacedBlock) -> int:
-        """Return the index of a leaf."""
         return bisect_right(self._writer.placed, placed.start, key=lambda each: each.start) - 1
 
     def lines_in_view(self, placed: PlacedBlock, top: float, bottom: float) -> range:
-        """Return the lines of a code block between two heights."""
         first = self.first_block(placed).blockNumber()
         last = self.last_block(placed).blockNumber()
         layout = self._document.documentLayout()
@@ -93,7 +89,6 @@ class Geometry:
         return cursor.charFormat()
 
     def before(self, placed: PlacedBlock) -> PlacedBlock | None:
-        """Return the leaf before `written`."""
         index = bisect_right(self._writer.placed, placed.start, key=lambda each: each.start) - 2
         return self._writer.placed[index] if index >= 0 else None
 
@@ -103,7 +98,6 @@ class Geometry:
         return self._document.findBlock(start)
 
     def last_block(self, placed: PlacedBlock) -> QTextBlock:
-        """Return the last text block of a leaf."""
         if placed.table is not None:
             return self._document.findBlock(placed.table.qt.lastPosition())
         index = bisect_right(self._writer.placed, placed.start, key=lambda each: each.start)
@@ -165,7 +159,6 @@ class Geometry:
         return max(bottoms) + self._measures.cell_y
 
     def table_right(self, placed: PlacedBlock) -> float:
-        """Return the right edge of a table."""
         if placed.table is None:
             return 0
         return self._document.documentLayout().frameBoundingRect(placed.table.qt).width()

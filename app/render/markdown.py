@@ -83,9 +83,7 @@ class OpenFence:
 class Cut:
     """A line before which no later text can change anything: the frozen head may end there.
 
-    Attributes:
-        line: Number of the line.
-        ordinal: Number of the item, when the line begins a later item of an ordered list.
+    `ordinal` is the number of the item when the line begins a later one of an ordered list.
     """
 
     line: int
@@ -103,7 +101,6 @@ class ParsedMarkdown:
 
     Attributes:
         cut: The last line at which the text can be cut in two, provided that all its lines are complete.
-        fence: The code fence that is still open at the end.
         references: Link definitions of this text: label to target, title and lines.
     """
 
@@ -128,7 +125,6 @@ class ParsedMarkdown:
         self.fence = _open_fence(self._tokens)
 
     def leaves(self) -> tuple[Leaf, ...]:
-        """Return all leaves."""
         return self._build(self._tokens, None)
 
     def lines(self) -> list[tuple[int, int]]:

@@ -59,7 +59,6 @@ class StreamingMarkdown:
         self._fence_pieces: list[str] = []
 
     def feed(self, text: str) -> Update:
-        """Take the next piece of the message; return what it changes."""
         text = self._sanitizer.feed(text)
         if not text:
             return Update()

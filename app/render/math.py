@@ -43,13 +43,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A typeset formula. Lengths are in em.
-
-    Attributes:
-        svg: The outlines, in black.
-        width: Width of the formula.
-        ascent: Height above the baseline; `descent` is the one below it.
-    """
+    """A typeset formula: outlines in black, lengths in em; `ascent` is above the baseline, `descent` below it."""
 
     svg: str
     width: float
@@ -68,7 +62,6 @@ class Typesetter:
         self._done: OrderedDict[str, Formula | None] = OrderedDict()
 
     def is_known(self, source: str) -> bool:
-        """Return whether the result for `source` is cached."""
         return source in self._done
 
     def typeset(self, source: str) -> Formula | None:
@@ -83,12 +76,10 @@ class Typesetter:
 
 @cache
 def typesetter() -> Typesetter:
-    """Return the shared typesetter."""
     return Typesetter()
 
 
 def is_display(source: str) -> bool:
-    """Return whether the delimiters of `source` are those of a display formula."""
     return source.startswith(("$$", "\\["))
 
 
@@ -265,7 +256,6 @@ def is_waiting(run: Run) -> bool:
 
 
 def is_tall(run: Run, leaf: Leaf, formats: Formats) -> bool:
-    """Return whether `run` is a formula that is too high for a line of `leaf`."""
     return run.drawn and is_tall_formula(run.text, formats.text_size(leaf), formats.line_of(leaf))
 
 

@@ -82,10 +82,8 @@ class RenderStyle:
     """Colours and fonts of messages. Colours are "#RRGGBB" or "#AARRGGBB", sizes are pixels.
 
     Attributes:
-        window: Background of everything.
         text: Running text; `secondary` is for labels and list markers.
         accent: Links and the focus ring.
-        code: Background of code blocks.
         rule: Hair lines of tables and quotes and between sections.
         bubble: Background of the user's messages and of inline code.
         selection: Background of selected text, whose own colour stays.
@@ -150,7 +148,6 @@ class Measures:
         return round(pixels * self.scale)
 
     def indent(self, containers: Containers) -> int:
-        """Return the indentation of a leaf in `containers`."""
         return sum(
             self.list_indent if each.kind is ContainerKind.LIST else self.quote_indent
             for each in containers[:_MAX_INDENTS]
@@ -190,7 +187,7 @@ _SEMIBOLD = QFont.Weight.DemiBold
 
 
 class Formats:
-    """Makes and caches the Qt formats of one style."""
+    """Makes and caches the Qt formats of one style; all sizes are in pixels."""
 
     def __init__(self, style: RenderStyle) -> None:
         self.style = style
@@ -217,11 +214,9 @@ class Formats:
         document.setDefaultFont(self.text_font())
 
     def text_font(self) -> QFont:
-        """Return the font of running text."""
         return _font(self.style.text_family, self.style.text_size)
 
     def inline_code_font(self, size: int) -> QFont:
-        """Return the font of inline code in text of `size`."""
         return self._code_font(round(size * _INLINE_CODE))
 
     def _code_font(self, size: int) -> QFont:
@@ -237,7 +232,6 @@ class Formats:
         return result
 
     def role(self, role: Role) -> QTextCharFormat:
-        """Return the colour of code in a role."""
         if role not in self._roles:
             colored = QTextCharFormat()
             colored.setForeground(QBrush(QColor(getattr(self.style.syntax, role.value))))
@@ -255,15 +249,12 @@ class Formats:
         return self._chars[key]
 
     def heading_size(self, level: int) -> int:
-        """Return the size of a heading's text, in pixels."""
         return round(self.style.text_size * _HEADING_SCALE.get(level, 1.0))
 
     def text_size(self, leaf: Leaf) -> int:
-        """Return the size of the text of `leaf`, in pixels."""
         return self.heading_size(leaf.level) if isinstance(leaf, Heading) else self.style.text_size
 
     def line_of(self, leaf: Leaf) -> int:
-        """Return the height of a line of `leaf`, in pixels."""
         if isinstance(leaf, Heading):
             return round(self.heading_size(leaf.level) * _HEADING_LINE)
         if isinstance(leaf, Rule):
@@ -341,14 +332,12 @@ class Formats:
         return result
 
     def plain(self, layout_direction: Qt.LayoutDirection, *, continues: bool) -> QTextBlockFormat:
-        """Return the format of a line of plain text."""
         result = QTextBlockFormat()
         result.setLineHeight(self.line, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         result.setLayoutDirection(layout_direction)
         return self.continued(result) if continues else result
 
     def cell(self, align: Align, text: str) -> QTextBlockFormat:
-        """Return the format of the text of a table's cell."""
         result = QTextBlockFormat()
         result.setLineHeight(self.line, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         result.setLayoutDirection(direction(text))

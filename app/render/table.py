@@ -28,19 +28,7 @@ _MIN_EMS = 12  # a column is not narrower, unless its words are: rather, the tab
 
 
 class TableBlock:
-    """Writes one table.
-
-    Args:
-        cursor: In an empty text block, where the table is written.
-        leaf: The table to write.
-        before: The leaf before it.
-        formats: Formats of the style.
-
-    Attributes:
-        qt: The table of the document.
-        leaf: The table that is shown.
-        overflow: Pixels by which it is wider than the column of text.
-    """
+    """Writes one table at `cursor`, in an empty text block; `overflow` is by how many pixels it is too wide."""
 
     def __init__(self, cursor: QTextCursor, leaf: Table, before: Leaf | None, formats: Formats) -> None:
         self._formats = formats

@@ -63,11 +63,7 @@ class MenuButton(QPushButton):
 
 
 class ChoiceButton(MenuButton):
-    """A pop-up button for one of several values, as wide as there is room.
-
-    Signals:
-        chosen(object): The value that was chosen.
-    """
+    """A pop-up button for one of several values, as wide as there is room; `chosen` carries the new value."""
 
     chosen = Signal(object)
 
@@ -82,13 +78,7 @@ class ChoiceButton(MenuButton):
         self.set_choices((), None)
 
     def set_choices(self, choices: Iterable[tuple[object, str]], chosen: object, text: str = "") -> None:
-        """Offer values.
-
-        Args:
-            choices: The values and their names.
-            chosen: The current value.
-            text: Text of the button, when it is not the name of the current value.
-        """
+        """Offer `choices`, values with their names; `text` is shown instead of the name of the `chosen` one."""
         for action in self._group.actions():
             self._menu.removeAction(action)
             self._group.removeAction(action)

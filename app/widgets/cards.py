@@ -26,11 +26,7 @@ _ZERO_WIDTH_SPACE = "\u200b"
 
 
 class _WarningCard(QFrame):
-    """A warning sign and a message as plain text.
-
-    Attributes:
-        label: The message.
-    """
+    """A warning sign and a message as plain text."""
 
     def __init__(self, theme: Theme, text: str, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -57,17 +53,7 @@ class _WarningCard(QFrame):
 
 
 class ChoiceCard(_WarningCard):
-    """A warning with a button for each choice.
-
-    Args:
-        theme: Colours and fonts.
-        text: The message.
-        choices: The name of each choice, and what it does.
-        parent: The widget that shows the card.
-
-    Attributes:
-        buttons: In the order of the choices.
-    """
+    """A warning with a button for each of `choices`, which are names and what they do; `buttons` has the same order."""
 
     def __init__(
         self,
@@ -89,11 +75,7 @@ class ChoiceCard(_WarningCard):
 
 
 class ErrorCard(_WarningCard):
-    """An error message with at most one button, for the one thing to do about it.
-
-    Signals:
-        pressed: The button was pressed.
-    """
+    """An error message with at most one button, for the one thing to do about it."""
 
     pressed = Signal()
 
@@ -121,11 +103,7 @@ def _breakable(word: re.Match[str]) -> str:
 
 
 class Section(QWidget):
-    """A heading above rows of widgets.
-
-    Attributes:
-        heading: The label of the heading.
-    """
+    """A heading above rows of widgets."""
 
     def __init__(self, theme: Theme, heading: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -135,7 +113,6 @@ class Section(QWidget):
         self._column = vbox(self.heading, parent=self, spacing=SPACE_XS)
 
     def add(self, *widgets: QWidget) -> None:
-        """Add a row of widgets at the end."""
         self._column.addLayout(hbox(*widgets, spacing=SPACE_XS))
 
     def add_stretch(self) -> None:

@@ -170,11 +170,9 @@ class SaveSheet(QFileDialog):
     """Asks for the path of a file to save, which `fileSelected` gives; deletes itself when it is closed.
 
     Args:
-        title: Title of the sheet.
         name: Suggested file name.
         kinds: Names of the file types, by suffix.
         suffix: The type that is chosen at first.
-        parent: The window of the sheet.
     """
 
     def __init__(self, title: str, name: str, kinds: Mapping[str, str], suffix: str, parent: QWidget) -> None:
@@ -190,7 +188,6 @@ class SaveSheet(QFileDialog):
 
 
 def documents() -> str:
-    """Return the user's documents folder."""
     return QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
 
 

@@ -62,7 +62,6 @@ class LoadingBar(QWidget):
         return self._fraction
 
     def set_fraction(self, fraction: float | None) -> None:
-        """Show progress, 0..1; None clears the bar."""
         self._fraction = fraction
         self.update()
 
@@ -128,9 +127,6 @@ class UndoToast(QFrame):
     """A notice that floats above the lower edge of its parent for a while; a new one replaces the last.
 
     It also is the undo stack of the window: an undo stays available when its notice is gone or replaced.
-
-    Signals:
-        undoable(bool): Whether anything can be undone.
     """
 
     undoable = Signal(bool)
@@ -156,7 +152,6 @@ class UndoToast(QFrame):
 
     @property
     def can_undo(self) -> bool:
-        """Whether anything can be undone."""
         return bool(self._undos)
 
     def offer(self, text: str, action_text: str, action: Callable[[], None]) -> None:
@@ -178,11 +173,9 @@ class UndoToast(QFrame):
         self.undoable.emit(True)
 
     def tell(self, text: str) -> None:
-        """Show `text` for a while, without a button."""
         self.offer(text, "", self.hide)
 
     def undo(self) -> None:
-        """Undo the last action, and hide the notice that offers it."""
         if not self._undos:
             return
         undo = self._undos.pop()
@@ -222,11 +215,7 @@ _TIGHT = 0.8  # share of the window from which on the ring warns
 
 
 class ContextRing(QProgressBar):
-    """Ring that shows how full the context window is; to a screen reader it is a progress bar.
-
-    Attributes:
-        share: Share of the window that is used, 0..1.
-    """
+    """Ring that shows the `share` of the context window that is used, 0..1; to a screen reader it is a progress bar."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -238,7 +227,6 @@ class ContextRing(QProgressBar):
         theme.changed.connect(self.update)
 
     def set_share(self, share: float, name: str, tooltip: str) -> None:
-        """Show a share, with its accessible name and tooltip."""
         self.share = share
         self.setValue(round(100 * share))
         self.setAccessibleName(name)

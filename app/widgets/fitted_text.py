@@ -64,7 +64,6 @@ class FittedText(QTextBrowser):
 
     Signals:
         link_activated(QUrl): A link to the web or to a mail address was clicked or chosen with Return.
-        height_changed(int): The height has changed, in pixels.
     """
 
     link_activated = Signal(QUrl)
@@ -92,25 +91,21 @@ class FittedText(QTextBrowser):
             bar.rangeChanged.connect(partial(_pin, bar))
 
     def scroll_area(self) -> QScrollArea | None:
-        """Return the nearest scroll area around the text."""
         parent = self.parentWidget()
         while parent is not None and not isinstance(parent, QScrollArea):
             parent = parent.parentWidget()
         return parent
 
     def fit(self) -> None:
-        """Set the height to that of the text."""
         height = max(1, math.ceil(self.content_height()))
         if height != self.minimumHeight():
             self.setFixedHeight(height)
             self.height_changed.emit(height)
 
     def content_height(self) -> float:
-        """Return the height of the text in pixels."""
         return self.document().size().height()
 
     def take_colors(self, style: RenderStyle) -> None:
-        """Show text and selection in the colours of `style`."""
         palette = self.palette()
         palette.setColor(QPalette.ColorRole.Base, Qt.GlobalColor.transparent)
         palette.setColor(QPalette.ColorRole.Link, QColor(style.accent))

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 class PlainLabel(QLabel):
     """Wrapped, selectable plain text; hidden while it has none.
 
-    Args:
-        theme: Colours and fonts.
-        pixels: Size of the text.
-        tone: A colour of the palette that the style sheet knows for labels; "" for that of text.
-        weight: Weight of the text.
-        parent: The widget that shows the label.
+    `tone` is a colour of the palette that the style sheet knows for labels; "" is that of text.
     """
 
     def __init__(
@@ -60,12 +55,7 @@ class PlainLabel(QLabel):
 
 
 class ElidedLabel(QLabel):
-    """One line that is elided when there is too little room; `text` always returns all of it.
-
-    Args:
-        parent: The widget that shows the label.
-        mode: Where the text is elided.
-    """
+    """One line that is elided when there is too little room; `text` always returns all of it."""
 
     def __init__(self, parent: QWidget | None = None, *, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
         super().__init__(parent)
@@ -80,7 +70,6 @@ class ElidedLabel(QLabel):
         self.updateGeometry()
 
     def text(self) -> str:
-        """Return the whole text."""
         return self._text
 
     def sizeHint(self) -> QSize:

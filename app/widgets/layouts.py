@@ -63,13 +63,7 @@ def _fill(layout: QBoxLayout, items: Iterable[Item], margins: Margins, spacing: 
 
 
 class FlowLayout(QLayout):
-    """Lays items out side by side and wraps them into lines.
-
-    Args:
-        parent: The widget that is laid out.
-        spacing: Pixels between neighbours and between lines.
-        right: Whether lines are aligned at the right edge.
-    """
+    """Lays items out side by side and wraps them into lines; `spacing` is in pixels, between neighbours and lines."""
 
     def __init__(self, parent: QWidget, spacing: int, *, right: bool = False) -> None:
         super().__init__(parent)
@@ -82,7 +76,6 @@ class FlowLayout(QLayout):
         self._items.append(item)
 
     def count(self) -> int:
-        """Return the number of items."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
@@ -160,11 +153,7 @@ class ColumnArea(QScrollArea):
 
 
 class ReadingOrder:
-    """Keeps the tab order of a window equal to its reading order while its widgets change.
-
-    Args:
-        window: The window, whose layouts have their items in reading order.
-    """
+    """Keeps the tab order of a window equal to its reading order, that of its layouts, while its widgets change."""
 
     def __init__(self, window: QWidget) -> None:
         self._window = window

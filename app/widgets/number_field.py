@@ -22,14 +22,7 @@ _EXPONENT = re.compile(r"-?[0-9.,]+e[+-]?")  # of a number like 1e-3, before its
 
 
 class NumberField(QDoubleSpinBox):
-    """A number that is typed or changed with the arrow keys; one value may be shown as a word, such as "Off".
-
-    Args:
-        name: Accessible name.
-        off: The value that is shown as a word; None when there is none.
-        off_word: The word.
-        parent: The widget that shows the field.
-    """
+    """A number that is typed or changed with the arrow keys; the value `off`, if any, is shown as `off_word`."""
 
     def __init__(
         self, name: str, *, off: float | None = None, off_word: str = "", parent: QWidget | None = None

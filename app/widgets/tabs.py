@@ -19,18 +19,9 @@ _HEIGHT = 28
 
 
 class PageTabs(QWidget):
-    """A row of buttons of which one is down; the Tab key reaches that one, the arrows the others.
+    """A row of buttons of which one is down, at first number 0; the Tab key reaches that one, the arrows the others.
 
-    Args:
-        theme: Colours and fonts.
-        names: Names of the pages; the first one is shown.
-        parent: The window.
-
-    Attributes:
-        buttons: One for each page.
-
-    Signals:
-        turned(int): A page was chosen, perhaps the current one.
+    `turned` tells that a page was chosen, perhaps the current one.
     """
 
     turned = Signal(int)
@@ -55,20 +46,16 @@ class PageTabs(QWidget):
 
     @property
     def chosen(self) -> int:
-        """Index of the page that is shown."""
         return self._group.checkedId()
 
     def choose(self, index: int) -> None:
-        """Press the button of a page."""
         self.buttons[index].click()
 
     def rename(self, index: int, name: str) -> None:
-        """Rename a page."""
         self.buttons[index].setText(name)
         self.buttons[index].setAccessibleName(name)
 
     def add_at_end(self, widget: QWidget) -> None:
-        """Add a widget at the right end."""
         self._row.addWidget(widget)
 
     def _tab(self, name: str) -> QToolButton:

@@ -39,7 +39,6 @@ class Throttle(QObject):
             self._timer.start(pause_ms)
 
     def cancel(self) -> None:
-        """Drop the pending request."""
         self._pending = False
         self._timer.stop()
 

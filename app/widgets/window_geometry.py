@@ -33,7 +33,6 @@ def restore_geometry(window: QWidget, geometry: WindowGeometry | None, usual: QS
 
 
 def geometry_of(window: QWidget) -> WindowGeometry:
-    """Return the geometry of a window, for `restore_geometry`."""
     rect = window.normalGeometry()
     return WindowGeometry(rect.x(), rect.y(), rect.width(), rect.height(), window.isMaximized())
 
