@@ -62,7 +62,6 @@ def _x_answers(environment: Mapping[str, str]) -> bool:
 
 
 def main() -> int:
-    """Start the program; return the exit code."""
     parser = argparse.ArgumentParser(prog="mtplx-app", description="Chat with a language model on this computer.")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="keep chats and models in DIR")
     options = parser.parse_args()

@@ -49,14 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 class Application(QObject):
-    """The program: its services, its windows, and the controllers between them.
-
-    Args:
-        qt: The Qt application.
-        data_dir: The data folder.
-        log_dir: The folder of the logs.
-        make_client: Starts an engine process.
-    """
+    """The program: its services, windows, and the controllers between them; `make_client` starts an engine process."""
 
     def __init__(
         self, qt: QApplication, data_dir: Path, log_dir: Path, make_client: Callable[[], EngineClient]

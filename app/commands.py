@@ -36,9 +36,6 @@ class Commands(QObject):
     """Connects the menus of the main window to the window, its controllers and the session.
 
     Signals come in bursts, so the menus are refreshed once, after the last of them. Only Stop is refreshed at once.
-
-    Attributes:
-        messages: The commands about the newest messages.
     """
 
     def __init__(
@@ -67,7 +64,6 @@ class Commands(QObject):
         self.refresh()
 
     def show_engine(self, state: EngineState) -> None:
-        """Enable the commands that fit the state of the engine."""
         self._engine = state
         self._refresh_soon()
 
@@ -197,13 +193,7 @@ def _toggle(window: QWidget, state: Qt.WindowState) -> None:
 
 
 class MessageCommands(QObject):
-    """Connects the commands about the last answer and the last question, and says when each of them can act.
-
-    Args:
-        menus: Has them.
-        pane: Does them.
-        actions: Know what can be done to the messages.
-    """
+    """Connects the commands about the last answer and the last question, and says when each of them can act."""
 
     def __init__(self, menus: Menus, pane: ChatPane, actions: ChatActions) -> None:
         super().__init__(menus)
@@ -229,7 +219,6 @@ class MessageCommands(QObject):
         menus.attach.triggered.connect(pane.composer.attach_requested)
 
     def refresh(self) -> None:
-        """Enable each command only while it can act."""
         states = self._chat_actions.states()
         for action, command in self._actions.items():
             message = self._message(action)

@@ -31,16 +31,7 @@ _log = logging.getLogger(__name__)
 class FirstStart(QObject):
     """Runs the self-check once for each version, after the engine has started or has failed to; shows only failures.
 
-    Only in the bundled app: in a checkout `mtplx doctor` does it.
-
-    Args:
-        window: Parent of the sheet.
-        settings: Stores which version was checked.
-        link: The engine.
-        data_dir: The data folder.
-
-    Attributes:
-        sheet: The sheet with the failed checks; None before.
+    Only in the bundled app: in a checkout `mtplx doctor` does it. `sheet` shows the failed checks; None before.
     """
 
     def __init__(self, window: QWidget, settings: SettingsFile, link: EngineLink, data_dir: Path) -> None:
@@ -55,7 +46,6 @@ class FirstStart(QObject):
             link.state_changed.connect(self._start_check)
 
     def close(self) -> None:
-        """End the check."""
         if self._check is not None:
             self._check.close()
             self._check = None

@@ -40,15 +40,7 @@ _LEAST_PANE = 380  # pixels for the chat beside the sidebar and the inspector
 class MainWindow(QMainWindow):
     """Lays out the parts and connects them to the session.
 
-    Attributes:
-        sidebar: The list of chats.
-        pane: The shown chat.
-        inspector: The settings of that chat.
-        menus: The menu bar; its actions are in `app.commands`.
-        toast: Short notices.
-
-    Signals:
-        model_action_pressed: The button of the model's status was pressed.
+    The actions of `menus` are in `app.commands`; `toast` shows notices that belong to no message.
     """
 
     model_action_pressed = Signal()
@@ -91,7 +83,6 @@ class MainWindow(QMainWindow):
         restore_geometry(self, settings.value.place)
 
     def show_model(self, status: ModelStatus) -> None:
-        """Show the status of the model."""
         self.pane.header.set_model(status.title, status.fraction)
         self.pane.show_model(status)
 
@@ -100,7 +91,6 @@ class MainWindow(QMainWindow):
         self.toast.offer(sentence, tr("Show Logs"), self._open_logs)
 
     def put_chats(self, chats: tuple[ChatSummary, ...]) -> None:
-        """Add or update chats in the sidebar."""
         self._chats.put(*chats)
         self.sidebar.search_again()
 

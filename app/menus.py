@@ -51,7 +51,6 @@ class Menus(QObject):
     """All actions of the menu bar; `app.commands` connects and enables them.
 
     Attributes:
-        edit: The Edit menu.
         chat: The Chat menu; the header shows it too, and `model` as well.
 
     Signals:
@@ -75,7 +74,6 @@ class Menus(QObject):
         self._bar = bar
 
     def drafting_action(self, depth: Depth) -> QAction:
-        """Return the action that chooses a draft depth."""
         return self._depths[depth]
 
     def allow_drafting(self, model: ModelInfo) -> None:
@@ -276,14 +274,7 @@ def add_command(
     *keys: QKeySequence.StandardKey | str,
     role: QAction.MenuRole = QAction.MenuRole.NoRole,
 ) -> QAction:
-    """Add an action to a menu and return it.
-
-    Args:
-        menu: The menu.
-        text: Title.
-        keys: Shortcuts, the first one is shown.
-        role: Its position in the menus of a Mac, which Qt would guess from titles like "Settings".
-    """
+    """Add an action; the first of `keys` is shown. `role` keeps Qt from guessing its place on a Mac from the title."""
     action = menu.addAction(text)
     action.setMenuRole(role)
     action.setShortcuts([QKeySequence(key) for key in keys])
@@ -291,7 +282,6 @@ def add_command(
 
 
 def _actions_in(menu: QMenu) -> tuple[QAction, ...]:
-    """Return the actions of a menu and of its submenus."""
     submenus = {sub.menuAction(): sub for sub in menu.findChildren(QMenu)}
     found: list[QAction] = []
     for action in menu.actions():

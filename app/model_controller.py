@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 class ModelController(QObject):
     """Loads the default model or else the starter, which it sets up where it is missing.
 
-    Args:
-        data_dir: The data folder.
-        recipe: The starter model.
-        presenter: The status of the model, as the window shows it.
-        setup: Sets the starter up.
-        link: The engine.
-        queue: The generations, which tell what they wait for while no model is loaded.
+    The waiting generations of `queue` tell what they wait for while no model is loaded.
     """
 
     def __init__(
@@ -59,7 +53,6 @@ class ModelController(QObject):
         setup.failed.connect(presenter.show_setup_failed)
 
     def load_default(self) -> None:
-        """Load the default model, or else the starter."""
         default = ModelPreferences(self._data_dir).default()
         if default is not None and default.is_dir():
             self.load(str(default), hub_cache.title(default), anyway=False)

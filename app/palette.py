@@ -36,10 +36,8 @@ class Palette:
 
     Attributes:
         window: Behind the transcript.
-        sidebar: Behind the list of chats.
         raised: The composer and cards, outlined with `border`.
         bubble: Behind the user's own messages.
-        code: Behind code.
         text: Main text; `secondary` and `tertiary` are quieter.
         accent: Buttons, links, focus; `on_accent` is legible on it.
         faster: A gain, always with a word beside it; `slower` a loss, `warning` a doubt.
@@ -169,7 +167,6 @@ _APP_SIZES = (16, 32, 64, 128, 256)
 
 @cache
 def shared_icons() -> IconSet:
-    """Return the icons of everything painted in the colours of a message."""
     return IconSet()
 
 

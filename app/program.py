@@ -151,7 +151,6 @@ class FaultSheet:
 
 
 def run(data_dir: Path, log_dir: Path) -> int:
-    """Run the program with a window; return the exit code."""
     start_logging(log_dir)
     find_qt_plugins()
     qt = QtProgram(sys.argv[:1])

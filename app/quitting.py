@@ -38,16 +38,7 @@ class QtProgram(QApplication):
 
 
 class Quitting(QObject):
-    """Asks before the program ends with something unsaved.
-
-    Args:
-        window: Parent of the sheet.
-        session: Knows the unsaved chats.
-        files: Exports them.
-
-    Attributes:
-        sheet: The sheet while it asks; None otherwise.
-    """
+    """Asks before the program ends with something unsaved; `sheet` is None unless it asks."""
 
     def __init__(self, window: MainWindow, session: ChatSession, files: ChatFiles) -> None:
         super().__init__(window)

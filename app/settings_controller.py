@@ -21,19 +21,7 @@ if TYPE_CHECKING:
 
 
 class SettingsController(QObject):
-    """Changes settings from the menus, and applies all of them.
-
-    Args:
-        file: The stored settings.
-        theme: Gets appearance, text size, tint and motion.
-        window: Its menus change settings and show them.
-        session: A new chat in it begins with the chosen preset.
-        queue: Gets the draft depth.
-        idle_unload: Gets its minutes.
-
-    Signals:
-        changed: A menu has changed a setting.
-    """
+    """Changes settings from the menus, and applies all of them; a new chat begins with the chosen preset."""
 
     changed = Signal()
 
@@ -70,7 +58,6 @@ class SettingsController(QObject):
         self.changed.emit()
 
     def apply(self) -> None:
-        """Apply the settings as they are stored now."""
         self._apply()
         self._use_preset(self._session.shown)
 

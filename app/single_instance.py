@@ -70,7 +70,6 @@ class SingleInstance(QObject):
         return answered
 
     def release(self) -> None:
-        """Release the lock."""
         self._server.close()
         self._lock.unlock()
 
@@ -86,11 +85,7 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class UnixSignals(QObject):
-    """Turns the Unix signals that ask a process to end into a signal of Qt.
-
-    Signals:
-        end_requested: SIGINT, SIGTERM or SIGHUP came.
-    """
+    """Turns SIGINT, SIGTERM and SIGHUP, which ask a process to end, into a signal of Qt."""
 
     end_requested = Signal()
 
@@ -109,7 +104,6 @@ class UnixSignals(QObject):
         self._former_descriptor = signal.set_wakeup_fd(self._far.fileno())
 
     def close(self) -> None:
-        """Restore the former signal handlers."""
         signal.set_wakeup_fd(self._former_descriptor)
         for number, handler in self._former.items():
             signal.signal(number, handler)

@@ -185,7 +185,6 @@ def stylesheet(palette: Palette, images: Path) -> str:
 
 
 def write_images(palette: Palette, icons: IconSet, folder: Path) -> None:
-    """Write the images of the style sheet into a folder."""
     icons.write("check", palette.text, folder / "check.svg")
     icons.write("check", palette.on_accent, folder / "check-on-accent.svg")
 

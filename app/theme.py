@@ -96,14 +96,9 @@ class Theme(QObject):
     """The palette in use, applied to the whole program; follows the system's light or dark setting.
 
     Attributes:
-        palette: The colours in use.
-        text_px: The size of messages, in pixels.
         tinted: Whether what the model drafted itself is tinted in answers.
         reduced_motion: Whether animations are off.
-        fonts: The families in use.
-        icons: The line icons, in any colour.
         restyling: Callbacks of short-lived objects for `changed`; the signal is for objects that stay.
-        tinting: Callbacks for a change of `tinted`.
 
     Signals:
         changed: Colours or sizes have changed; widgets repaint.
@@ -145,13 +140,11 @@ class Theme(QObject):
             self.follow(hints.colorScheme())
 
     def set_text_px(self, pixels: int) -> None:
-        """Set the size of messages in pixels."""
         if pixels != self.text_px:
             self.text_px = pixels
             self.changed.emit()
 
     def use(self, palette: Palette) -> None:
-        """Apply a palette to the whole program."""
         self.palette = palette
         self._app.setPalette(qt_palette(palette))
         images = Path(self._images.path()) / ("dark" if palette.dark else "light")
@@ -190,7 +183,6 @@ class Theme(QObject):
         )
 
     def font(self, pixels: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-        """Return the text font in a size and weight."""
         font = QFont(self.fonts.text)
         font.setPixelSize(pixels)
         font.setWeight(weight)

@@ -39,13 +39,7 @@ class MessageStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file attached to a message.
-
-    Attributes:
-        name: File name without the folder.
-        size: Bytes of the file.
-        text: Its text, as the model gets it.
-    """
+    """A file attached to a message: name without the folder, size in bytes, and text as the model gets it."""
 
     name: str
     size: int
@@ -58,21 +52,15 @@ class Message:
 
     Attributes:
         id: Made by `new_id`, without waiting for the database.
-        chat_id: The chat that it belongs to.
         parent_id: The message before it; None for a first one. Messages with the same parent are siblings.
-        role: Its author.
         text: Plain text as typed, or the answer's markdown.
-        status: Its state.
         created_ms: Wall clock in ms since 1970, UTC; only displayed, never used for ordering.
         model: Name of the model that wrote it; empty for the user's messages.
         stats: Counts and times of the answer, when known.
         error: For ERROR, the sentence shown to the user.
         thinking: The text of the model's thinking.
-        thought_ms: Duration of the thinking.
         marks: Lengths in characters of alternating runs of `text`, not drafted and accepted draft, starting with
             not drafted; empty when unknown.
-        sampler: Sampling settings of an answer, with its seed.
-        attachments: Files attached to the user's message.
     """
 
     id: str
@@ -108,11 +96,8 @@ class Conversation:
     """A chat with its messages.
 
     Attributes:
-        chat: Its id, title and times.
         messages: All branches, in the order of writing.
         leaf_id: The last message of the shown branch; None when there is none.
-        settings: The settings of this chat.
-        draft: Text typed and not sent.
     """
 
     chat: ChatSummary
@@ -140,11 +125,7 @@ class Conversation:
         return dataclasses.replace(self, messages=(*self.messages, message), leaf_id=message.id)
 
     def replace_message(self, message: Message) -> Conversation:
-        """Return the chat with the message of the same id replaced.
-
-        Raises:
-            KeyError: There is no message with that id.
-        """
+        """Return the chat with the message of the same id replaced; KeyError where there is none."""
         for index, old in enumerate(self.messages):
             if old.id == message.id:
                 messages = (*self.messages[:index], message, *self.messages[index + 1 :])
@@ -169,7 +150,6 @@ def conversation_from(chat: ChatSummary, messages: tuple[Message, ...]) -> Conve
 
 
 def new_id() -> str:
-    """Return a fresh id for a chat or a message."""
     return uuid.uuid4().hex
 
 
@@ -204,11 +184,7 @@ class BranchPosition(NamedTuple):
 
 
 def find_message(conversation: Conversation, message_id: str) -> Message:
-    """Return a message of any branch.
-
-    Raises:
-        KeyError: There is no message with that id.
-    """
+    """Return a message of any branch; KeyError where there is none."""
     for message in conversation.messages:
         if message.id == message_id:
             return message
@@ -222,7 +198,6 @@ def siblings(conversation: Conversation, message_id: str) -> tuple[Message, ...]
 
 
 def branch_positions(conversation: Conversation) -> dict[str, BranchPosition]:
-    """Return the position of each message among its siblings."""
     families: dict[str | None, list[str]] = {}
     for message in conversation.messages:
         families.setdefault(message.parent_id, []).append(message.id)

@@ -28,13 +28,7 @@ _LONG_PROMPT = 256  # tokens; the prefill of fewer is too short to show
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a generation ended.
-
-    Attributes:
-        status: The final status of the answer.
-        stats: The engine's counts and times, when it sent them.
-        error: For ERROR, why it failed.
-    """
+    """How a generation ended; `stats` are None where the engine sent none, `error` says why it failed."""
 
     status: MessageStatus
     stats: DecodeStats | None = None
@@ -43,26 +37,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """Prompt and settings of a generation.
-
-    Attributes:
-        prompt: The messages for the model.
-        settings: The chat's, or others for this answer.
-        continues: Whether the last message is the first part of the answer.
-    """
+    """Prompt and settings of a generation; with `continues` the last message is the first part of the answer."""
 
     prompt: tuple[ChatMessage, ...]
     settings: ChatSettings
     continues: bool = False
 
     def command(self, generation: int, model: ModelInfo, drafting: Depth) -> Generate:
-        """Return the command for the engine.
-
-        Args:
-            generation: Its id.
-            model: The loaded model, whose defaults hold for unset settings.
-            drafting: The draft depth for chats that do not set one.
-        """
+        """Return the command for the engine; `model` and `drafting` give what the chat does not set."""
         settings = self.settings
         depth = drafting if settings.drafting is None else settings.drafting
         return Generate(
@@ -81,8 +63,6 @@ class Piece:
     """New text of an answer from one event.
 
     Attributes:
-        text: Text of the answer.
-        thinking: Text of the thinking.
         marks: Accepted draft runs of `text`, as in `Message.marks`.
         thought_ms: Duration of the thinking so far.
     """
@@ -120,18 +100,12 @@ class Generation:
     """An answer from Send until it ends.
 
     Attributes:
-        id: Its id for the engine.
         question_id: The user's message, which must be on the disk before the request is sent.
         answer: The answer as it was at the start of the generation.
-        request: Prompt and settings.
         committed: Whether the user's message is on the disk.
         prefill: Progress of the prefill; None before the first event.
         depth: The chosen draft depth and its reason; None before the event.
-        meter: Live speed and acceptance.
-        text: The answer so far.
-        thinking: The thinking so far.
-        tokens: Tokens received.
-        thinking_tokens: Those of the thinking.
+        thinking_tokens: How many of `tokens` are thinking.
         sampler: Sampling settings of the request; None before it is sent.
         waited_s: Seconds in the queue; None before the request is sent.
     """
@@ -156,7 +130,6 @@ class Generation:
 
     @property
     def chat_id(self) -> str:
-        """The id of its chat."""
         return self.answer.chat_id
 
     @property
@@ -179,7 +152,6 @@ class Generation:
         return self.answer.thought_ms + round(1000 * (last - first))
 
     def start(self, sampler: SamplerConfig) -> None:
-        """Note that the request is sent now, with these sampling settings."""
         self.sampler = sampler
         self.waited_s = time.monotonic() - self._sent_s
 
@@ -305,8 +277,6 @@ class RowState:
     """State of a message's row in the transcript.
 
     Attributes:
-        place: Its position among its siblings.
-        offers: The actions that are possible now.
         fix: Title of the button that mends its error, "" for none.
         boundary: Whether the prompt starts here, without the messages above.
     """

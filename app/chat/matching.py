@@ -49,13 +49,7 @@ _WORD = 16  # a cut word of at most this length at the start of an excerpt is le
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """An excerpt of one line around a match.
-
-    Attributes:
-        text: The excerpt.
-        marks: Start and end of each match in `text`.
-        message_id: Its message; "" for a chat's title.
-    """
+    """An excerpt of a line around a match; `marks`: start and end of each match; `message_id`: "" for a title."""
 
     text: str
     marks: tuple[tuple[int, int], ...]
@@ -64,13 +58,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class FoundChat:
-    """A chat that matches a search.
-
-    Attributes:
-        chat: Its id, title and times.
-        title: The title with its matches.
-        passages: Excerpts of its messages, the best match first.
-    """
+    """A chat that matches a search, with excerpts of its messages, the best match first."""
 
     chat: ChatSummary
     title: Passage
@@ -86,7 +74,6 @@ class SearchTerms:
         self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
     def marked(self, text: str, message_id: str = "") -> Passage:
-        """Return the whole text with its matches."""
         return Passage(text, tuple(match.span() for match in self._pattern.finditer(text)), message_id)
 
     def passage(self, text: str, message_id: str) -> Passage:

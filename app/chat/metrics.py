@@ -41,7 +41,6 @@ class AnswerRecord:
     Attributes:
         ended_ms: Wall clock in ms since 1970, UTC.
         day: Local date when it ended.
-        model: Name of the model.
         revision: Revision of its repository, "" when unknown.
         quantization: How its weights are stored, as in "4-bit, group 64".
         speed_key: Key of the model's files and the machine, as in `ModelInfo.speed_key`.
@@ -49,8 +48,6 @@ class AnswerRecord:
         chip: Name of the processor, "" when unknown.
         memory: Memory of the machine in bytes.
         system: Name and version of the operating system.
-        sampler: Sampling settings, as of `sampler_text`.
-        reason: Why it ended.
         version: Of MTPLX.
         stats: Counts and times; here `ttft_s` includes the time in the queue.
     """
@@ -160,14 +157,7 @@ class LiveMeter:
         self._tokens = 0  # of all steps but the oldest
 
     def add(self, *, at_s: float, tokens: int, drafted: int, accepted: int) -> None:
-        """Count one decode cycle.
-
-        Args:
-            at_s: Seconds from the request to its tokens.
-            tokens: Emitted tokens.
-            drafted: Verified draft tokens, 0 for a plain step.
-            accepted: Draft tokens accepted and emitted.
-        """
+        """Count one decode cycle that ended `at_s` seconds after the request; `drafted` is 0 for a plain step."""
         self._all.add(tokens=tokens, drafted=drafted, accepted=accepted)
         if self._steps:
             self._tokens += tokens
@@ -177,7 +167,6 @@ class LiveMeter:
             self._tokens -= self._steps[0].tokens
 
     def stats(self) -> DecodeStats:
-        """Return the counts of the whole answer so far."""
         return self._all.stats()
 
     def reading(self) -> Reading | None:
@@ -232,7 +221,6 @@ def measured_speed(stats: DecodeStats) -> float | None:
 
 
 def live_tooltip(reading: Reading | None, depth: DepthChosen | None = None) -> str:
-    """Return an explanation of the live metrics, and of the draft depth."""
     if reading is None:
         lines = [tr("The speed shows after half a second and eight tokens.")]
     else:

@@ -94,9 +94,6 @@ class ContextUse:
         largest: Limit of the model.
         system: The system prompt.
         messages: The messages so far, with the template's tokens.
-        draft: The unsent message, with its files.
-        answer: The running answer so far.
-        thinking: Its thinking so far.
         files: Each file of the draft; included in `draft`.
     """
 
@@ -116,7 +113,6 @@ class ContextUse:
 
     @property
     def share(self) -> float:
-        """The used share of the window, at most 1."""
         return min(1.0, self.used / self.window)
 
     @property
@@ -131,7 +127,6 @@ class ContextUse:
         )
 
     def tooltip(self) -> str:
-        """Return the tokens of each part, a line each."""
         parts = (
             (tr("System prompt"), self.system),
             (tr("Messages"), self.messages),
@@ -161,14 +156,8 @@ def raised_window(tokens: int, window: int, largest: int) -> int | None:
 def first_to_read(path: Sequence[Message], counts: Sequence[int], tokens: int, window: int) -> str | None:
     """Return the question where the prompt has to start to leave room for an answer.
 
-    Args:
-        path: The messages of the prompt.
-        counts: The tokens of each.
-        tokens: Of the whole prompt.
-        window: Limit of prompt and answer together.
-
-    Returns:
-        The id of the first possible one; "" for the question that follows them all; None when that is not enough.
+    `counts` are the tokens of each message of `path`, `tokens` those of the whole prompt, `window` limits prompt and
+    answer together. The result is "" for the question that follows them all, None when even that is not enough.
     """
     excess = tokens - window + min(_ANSWER_TOKENS, window // 4)
     dropped = 0

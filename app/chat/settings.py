@@ -16,8 +16,6 @@ class ChatSettings:
 
     Attributes:
         model: Folder or installed name of the model; "" for the loaded one.
-        system_prompt: The system prompt; "" for none.
-        preset: Name of the preset that the settings came from; "" for none.
         sampler: Sampling settings; None for the model's recommended ones. Its draft depth is not used.
         drafting: The draft depth; None for the program's setting.
         context: Token limit of prompt and answer together; None for the model's window.
@@ -59,13 +57,11 @@ class Preset:
             raise ValueError(f"{self.name!r} is no name for a preset")
 
     def applied_to(self, settings: ChatSettings) -> ChatSettings:
-        """Return the settings of a chat with this preset applied."""
         return dataclasses.replace(
             self.settings, model=settings.model, reads_from=settings.reads_from, preset=self.name
         )
 
     def fits(self, settings: ChatSettings) -> bool:
-        """Return whether a chat has exactly these settings."""
         return self.applied_to(settings) == dataclasses.replace(settings, preset=self.name)
 
 
@@ -86,11 +82,7 @@ def with_preset(presets: tuple[Preset, ...], name: str, settings: ChatSettings) 
 
 
 def with_renamed_preset(presets: tuple[Preset, ...], old: str, new: str) -> tuple[Preset, ...]:
-    """Return the presets with one renamed; another of the new name is removed.
-
-    Raises:
-        KeyError: There is none with the old name.
-    """
+    """Return the presets with one renamed; another of the new name is removed. KeyError where there is no `old`."""
     preset = find_preset(presets, old)
     if preset is None:
         raise KeyError(old)
@@ -99,7 +91,6 @@ def with_renamed_preset(presets: tuple[Preset, ...], old: str, new: str) -> tupl
 
 
 def without_preset(presets: tuple[Preset, ...], name: str) -> tuple[Preset, ...]:
-    """Return the presets without the one of that name."""
     return tuple(preset for preset in presets if preset.name.casefold() != name.casefold())
 
 

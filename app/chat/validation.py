@@ -51,7 +51,6 @@ def clean_title(title: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    """Return the name of a model or a file as it is shown."""
     return _clean_line(name, _LONGEST_NAME)
 
 

@@ -24,8 +24,6 @@ class Dial:
 
     Attributes:
         name: The field of `SamplerConfig`.
-        label: Its title.
-        help: Its explanation.
         low: The smallest value; `high` the largest; the arrow keys move by `step`.
         decimals: Decimal places; 0 for integers.
         off: The value without effect; None for none.
@@ -121,7 +119,6 @@ class SettingsForm:
     """The settings of a chat with the defaults of model and program.
 
     Attributes:
-        settings: The chat's settings.
         model: The loaded model; None for none, and for no recommendations.
         drafting: The program's draft depth, for chats that do not set one.
         turned_off: Why drafting was turned off automatically, "" when it was not.
@@ -139,7 +136,6 @@ class SettingsForm:
 
     @property
     def sampler(self) -> SamplerConfig:
-        """The sampling settings of this chat."""
         return self.settings.sampler or self.recommended
 
     @property
@@ -150,7 +146,6 @@ class SettingsForm:
 
     @property
     def can_reset(self) -> bool:
-        """Whether `reset` would change anything."""
         return self.reset() != self.settings
 
     def with_value(self, name: str, value: float | None) -> ChatSettings:
@@ -184,7 +179,6 @@ class SettingsForm:
         return self.model.context_window if self.model else 0
 
     def contexts(self) -> tuple[tuple[int | None, str], ...]:
-        """Return the context lengths to choose from, with their titles."""
         sizes = set()
         size = _SMALLEST_CONTEXT
         while size < self.window:
@@ -211,7 +205,6 @@ class SettingsForm:
         return self.drafting if self.settings.drafting is None else self.settings.drafting
 
     def depths(self) -> tuple[tuple[Depth | None, str], ...]:
-        """Return the draft depths to choose from, with their titles."""
         names: dict[Depth, str] = {"auto": tr("Automatic"), 0: tr("Off")}
         deepest = self.model.max_depth if self.model else MAX_DEPTH
         chosen = self.settings.drafting
@@ -223,10 +216,8 @@ class SettingsForm:
 
 
 def thinking_choices() -> tuple[tuple[bool | None, str], ...]:
-    """Return the choices about thinking, with their titles."""
     return ((None, tr("As the model does")), (True, tr("Thinks first")), (False, tr("Answers at once")))
 
 
 def tokens(count: int) -> str:
-    """Return a number of tokens as text."""
     return tr("{count} tokens").format(count=f"{count:,}")

@@ -38,14 +38,8 @@ _MOST_TOKENS = 10_000_000
 class Inspector(QWidget):
     """Edits the settings of a chat.
 
-    Attributes:
-        form: The shown values.
-        drafting: The section of the draft depth.
-        presets: The presets.
-
     Signals:
         changed(str, ChatSettings): New settings for the chat with this id.
-        close_requested: Hide the panel.
         opened: It became visible; the installed models may have changed.
     """
 
@@ -94,7 +88,6 @@ class Inspector(QWidget):
         self.show_settings(settings)
 
     def show_settings(self, settings: ChatSettings) -> None:
-        """Show the newer settings of the same chat."""
         if settings.system_prompt != self.form.settings.system_prompt:
             self._typing.stop()  # the typed text is superseded
         if settings != self.form.settings:

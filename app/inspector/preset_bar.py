@@ -31,14 +31,11 @@ if TYPE_CHECKING:
 class PresetBar(QWidget):
     """The preset of the shown chat, and a menu of actions on it; presets are stored in the settings file.
 
-    Attributes:
-        choice: The preset that the chat's settings came from.
-        save, save_as, rename, delete: The actions of the menu.
+    `choice` shows the preset that the chat's settings came from.
 
     Signals:
         changed(ChatSettings): New settings for the chat.
         deleted(Preset): A preset was deleted; `restore` undoes it.
-        listed: The stored presets have changed.
     """
 
     changed = Signal(object)
@@ -82,7 +79,6 @@ class PresetBar(QWidget):
         self.delete.setEnabled(preset is not None)
 
     def restore(self, preset: Preset) -> None:
-        """Restore a deleted preset."""
         self._store(with_preset(self._file.value.presets, preset.name, preset.settings))
         self.show_settings(self._settings)
 

@@ -26,11 +26,7 @@ _LONGEST_QUOTE = 40  # characters
 
 
 class SettingRow(QWidget):
-    """A label, a reset button while the value differs from the default, and a field.
-
-    Attributes:
-        reset: The reset button.
-    """
+    """A label, a reset button while the value differs from the default, and a field."""
 
     def __init__(self, theme: Theme, label: str, hint: str, field: QWidget, parent: QWidget) -> None:
         super().__init__(parent)
@@ -54,12 +50,7 @@ class SettingRow(QWidget):
 
 
 class DialRow(SettingRow):
-    """The row of a numeric sampling setting.
-
-    Signals:
-        chosen(str, object): A field of `SamplerConfig`, and its new value.
-        reset_requested(str): The field to set as recommended.
-    """
+    """A numeric sampling setting; both signals have its field of `SamplerConfig`, `chosen` also the new value."""
 
     chosen = Signal(str, object)
     reset_requested = Signal(str)
@@ -81,11 +72,7 @@ class DialRow(SettingRow):
 
 
 class SeedRow(SettingRow):
-    """The row of the random seed; empty for another one each time.
-
-    Signals:
-        chosen(str, object): "seed", and the number or None.
-    """
+    """The row of the random seed, empty for another one each time; `chosen` has "seed", and the number or None."""
 
     chosen = Signal(str, object)
 
@@ -117,12 +104,7 @@ class SeedRow(SettingRow):
 
 
 class DraftingSection(Section):
-    """The draft depth, and why drafting was turned off automatically.
-
-    Attributes:
-        choice: The depth.
-        draft_again: Turns drafting on although it was slower; visible while it was turned off automatically.
-    """
+    """The draft depth, and why drafting was turned off automatically; `draft_again` turns it on all the same."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, tr("Drafting"), parent)
@@ -139,7 +121,6 @@ class DraftingSection(Section):
             self.add(widget)
 
     def show_form(self, form: SettingsForm) -> None:
-        """Show the draft depth, and why automatic drafting is off."""
         self.choice.set_choices(form.depths(), form.settings.drafting)
         is_off = bool(form.turned_off) and form.drafts == "auto"
         self._why.say(tr("Automatic is {why}.").format(why=form.turned_off) if is_off else "")

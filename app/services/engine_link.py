@@ -30,10 +30,8 @@ class EngineLink(QObject):
     Args:
         make_client: Starts an engine process, as in `partial(EngineClient, log_dir)`.
         stop_s: Seconds after which the process of a cancelled generation that has not finished is killed.
-        clock: Monotonic seconds, for counting restarts.
 
     Attributes:
-        state: The last signalled state.
         model: The last requested model, a folder or a name; "" before.
 
     Signals:
@@ -81,11 +79,9 @@ class EngineLink(QObject):
         self.load(model, anyway=anyway)
 
     def load(self, model: str, *, anyway: bool = False) -> None:
-        """Load a model in place of the current one, in a fresh process.
+        """Load a model, a folder or the name of an installed one, in a fresh process in place of the current one.
 
-        Args:
-            model: A folder, or the name of an installed model.
-            anyway: Load it even when it will not fit into memory.
+        With `anyway` even when it will not fit into memory.
         """
         self.model = model
         self._submitted.emit(Load(model, self._data_dir, anyway=anyway))

@@ -98,8 +98,6 @@ class EngineWorker(QObject):
     It drops late events: of a request that is over (finished, failed, or lost with its process) none is delivered.
 
     Args:
-        make_client: Starts an engine process.
-        budget: Limits automatic restarts.
         stop_s: Seconds after which the process of a cancelled generation that has not finished is killed.
 
     Signals:
@@ -322,7 +320,6 @@ class Readable(QSocketNotifier):
         self._read = read
 
     def event(self, event: QEvent) -> bool:
-        """Call the function."""
         if event.type() == QEvent.Type.SockAct:
             self._read()
             return True

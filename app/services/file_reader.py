@@ -24,9 +24,7 @@ _PATIENCE_MS = 30_000
 class FileReader(QObject):
     """Turns paths into attachments, one file at a time.
 
-    Signals:
-        read(Attachment): A file was read.
-        refused(str): Why a file was not read, as a sentence for the user.
+    `read` has an `Attachment`, and `refused` the reason as a sentence for the user.
     """
 
     read = Signal(object)
@@ -40,16 +38,13 @@ class FileReader(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether files are still to be read."""
         return bool(self._waiting)
 
     def add(self, paths: Sequence[Path]) -> None:
-        """Queue files to read."""
         self._waiting += paths
         self._next()
 
     def close(self) -> None:
-        """Stop reading."""
         self._waiting.clear()
         self._process.close()
 

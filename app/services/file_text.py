@@ -50,11 +50,7 @@ class RefusedError(Exception):
 
 
 def read(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises:
-        RefusedError: There is none, or too much of it.
-    """
+    """Return the text of a file; RefusedError where there is none, or too much of it."""
     try:
         size = path.stat().st_size
         if not path.is_file():

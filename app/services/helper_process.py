@@ -44,13 +44,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HelperEnd:
-    """The end of a process.
-
-    Attributes:
-        how: How it ended.
-        code: Its exit code, for EXITED.
-        output: Its standard output, for EXITED.
-    """
+    """The end of a process; exit `code` and standard `output` are only for EXITED."""
 
     how: Ending
     code: int = -1
@@ -61,12 +55,7 @@ class HelperProcess(QObject):
     """Runs a module with `python -I`, without standard input; one run at a time.
 
     Args:
-        module: Name of the module.
-        stderr: What happens with its standard error.
         patience_ms: Time limit, after which it is killed; None for none.
-
-    Attributes:
-        running: Whether it runs.
 
     Signals:
         printed(str): A whole line of its output.
@@ -166,7 +155,6 @@ class SelfCheck(QObject):
         self._process.ended.connect(self._ended)
 
     def start(self) -> None:
-        """Start the check."""
         self._process.start(str(self._data_dir))
 
     def close(self) -> None:

@@ -40,8 +40,6 @@ class TaskRunner(QObject):
     would abort it as a QThread.
 
     Args:
-        name: Name of the threads.
-        parent: Qt parent.
         end_s: Seconds that all running work together gets to end when it is abandoned.
     """
 

@@ -57,10 +57,7 @@ class ChatActions:
         return True
 
     def edit(self, message_id: str, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False) -> bool:
-        """Send a new version of a question as its sibling; return whether it was accepted.
-
-        `alone` is as in `send`.
-        """
+        """Send a new version of a question as its sibling; `alone` and the result are as in `send`."""
         chat = self._session.shown
         old = conversation.find_message(chat, message_id)
         if self._session.busy or not (text.strip() or attachments):
@@ -86,7 +83,6 @@ class ChatActions:
         self.regenerate(answer_id, replace(settings, sampler=varied))
 
     def resume(self, answer_id: str) -> None:
-        """Continue a cut answer."""
         answer = conversation.find_message(self._session.shown, answer_id)
         if not self._session.busy and self.can_resume(answer):
             self._resume(answer)
@@ -133,7 +129,6 @@ class ChatActions:
             self._session.rearrange(moved)
 
     def can_resume(self, message: Message) -> bool:
-        """Whether a message is a cut answer at the end of the shown branch."""
         is_cut = message.status in _CUT and bool(message.text or message.thinking)
         return is_cut and message.id == self._session.shown.leaf_id
 
@@ -189,11 +184,9 @@ class ChatActions:
         return fault is not None and fault.kind in _NO_SUCH_MODEL and bool(self._session.settings.model)
 
     def last_answer(self) -> Message | None:
-        """Return the last answer of the shown branch."""
         return self._last(Role.ASSISTANT)
 
     def last_question(self) -> Message | None:
-        """Return the last question of the shown branch."""
         return self._last(Role.USER)
 
     def _last(self, role: Role) -> Message | None:

@@ -31,13 +31,7 @@ _PATIENCE_MS = 2000
 
 @dataclass(frozen=True, slots=True)
 class UnsentMessage:
-    """A message that is typed and not sent.
-
-    Attributes:
-        text: Its text.
-        attachments: Its files.
-        after: Id of the message that it follows; "" for the last shown one, None for none.
-    """
+    """A typed, unsent message; `after` is the message before it, "" for the last shown one, None for none."""
 
     text: str = ""
     attachments: tuple[Attachment, ...] = ()
@@ -49,15 +43,7 @@ class UnsentMessage:
 
 @dataclass(frozen=True, slots=True)
 class _CountRequest:
-    """A prompt sent to the engine to be counted.
-
-    Attributes:
-        request: Id of the request.
-        chat_id: Its chat.
-        path: The messages before the draft.
-        files: Number of files of the draft.
-        prompt: The whole prompt.
-    """
+    """A prompt sent to the engine to be counted: the messages of `path`, then the draft with `files` attached."""
 
     request: int
     chat_id: str
@@ -71,7 +57,6 @@ class Weighed:
     """The context use if a draft were sent.
 
     Attributes:
-        draft: The draft.
         use: The use; None when it surely fits, or when the engine did not answer in time.
         path: The messages before it in the prompt.
         counts: The tokens of each of these.
@@ -129,7 +114,6 @@ class ContextMeter(QObject):
         self._read_draft = draft
 
     def touch(self) -> None:
-        """Count again soon, because the draft has changed."""
         self._pause.start()
 
     def weigh(self, draft: UnsentMessage) -> None:

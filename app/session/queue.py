@@ -36,9 +36,7 @@ class GenerationQueue(QObject):
     """Sends one generation at a time to the engine, once its question is on the disk and a model is loaded.
 
     Attributes:
-        drafting: The draft depth for the next answers.
         model: The loaded model; the last one while none is loaded, None before the first.
-        generations: Ids for requests to the engine.
         held: Why nothing is sent until `release`; "" when the queue advances.
 
     Signals:
@@ -96,11 +94,9 @@ class GenerationQueue(QObject):
         return self._link.state in _DOWN and not self._restarting
 
     def pending_in(self, chat_id: str) -> Generation | None:
-        """Return the unfinished generation of a chat."""
         return next((generation for generation in self._pending if generation.chat_id == chat_id), None)
 
     def add(self, generation: Generation) -> None:
-        """Put a generation at the end of the queue."""
         self._pending.append(generation)
         if self._idle and self.down:
             self.restart()
@@ -139,7 +135,6 @@ class GenerationQueue(QObject):
             self.tell_waiting()
 
     def release(self) -> None:
-        """Advance again after `hold`."""
         self.held = ""
         self.advance()
 

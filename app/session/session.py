@@ -29,9 +29,6 @@ class ChatSession(QObject):
     A question asked while another chat is being answered, or while the model loads, waits in the queue: it is saved at
     once and can be stopped at once.
 
-    Attributes:
-        streamed: The queue's signal: text or thinking of an answer came.
-
     Signals:
         opened(Conversation): Another chat is shown.
         rearranged(Conversation): Another branch of the shown chat is shown.
@@ -99,12 +96,10 @@ class ChatSession(QObject):
 
     @property
     def chat_id(self) -> str:
-        """The id of the shown chat."""
         return self._chats.shown.chat.id
 
     @property
     def settings(self) -> ChatSettings:
-        """The settings of the shown chat."""
         return self._chats.shown.settings
 
     @property
@@ -125,7 +120,6 @@ class ChatSession(QObject):
 
     @property
     def generation(self) -> Generation | None:
-        """The pending generation of the shown chat."""
         return self._queue.pending_in(self._chats.shown.chat.id)
 
     @property
@@ -178,7 +172,6 @@ class ChatSession(QObject):
             self._show(self._chats.blank)
 
     def restore_chats(self, chat_ids: Sequence[str]) -> None:
-        """Restore deleted chats."""
         self._chats.deleted.difference_update(chat_ids)
         self._store.restore_chats(chat_ids)
 
@@ -192,7 +185,6 @@ class ChatSession(QObject):
         self._store.set_draft(UNBEGUN if chat_id == self._chats.blank.chat.id else chat_id, text)
 
     def set_settings(self, settings: ChatSettings) -> None:
-        """Change the settings of the shown chat."""
         shown = self._chats.shown
         if settings == shown.settings:
             return
@@ -240,7 +232,6 @@ class ChatSession(QObject):
         self.added.emit(message)
 
     def save_again(self, message: Message) -> None:
-        """Store a message again whose write failed."""
         if message.id in self._uncommitted:
             self._store.add_message(message)
 
@@ -258,7 +249,6 @@ class ChatSession(QObject):
         self._emit_activity()
 
     def stop(self) -> None:
-        """Stop the answer in the shown chat."""
         if self.generation:
             self._queue.stop(self.generation)
 
@@ -368,13 +358,7 @@ class ChatSession(QObject):
 
 
 class OpenChats:
-    """The chats in memory: the shown and the new one, those with a pending answer or with changes not on the disk.
-
-    Attributes:
-        blank: The new chat, until its first message.
-        shown: The shown chat.
-        deleted: Ids of chats deleted in this run.
-    """
+    """The chats in memory: the shown and the new one, those with a pending answer or with changes not on the disk."""
 
     def __init__(self) -> None:
         self.blank = _empty_chat()
@@ -385,7 +369,6 @@ class OpenChats:
 
     @property
     def is_blank(self) -> bool:
-        """Whether the new chat is shown."""
         return self.shown.chat.id == self.blank.chat.id
 
     def begin(self, title: str) -> None:
@@ -405,7 +388,6 @@ class OpenChats:
         self._changes[chat_id] = changes
 
     def at_hand(self, chat_id: str) -> Conversation | None:
-        """Return a chat that is in memory."""
         return self.shown if chat_id == self.shown.chat.id else self._background.get(chat_id)
 
     def begun(self) -> tuple[Conversation, ...]:

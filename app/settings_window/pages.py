@@ -61,14 +61,12 @@ class Page(QWidget):
         self._cells: list[QVBoxLayout] = []
 
     def add_choice(self, name: str) -> ChoiceButton:
-        """Add a choice of one of several values."""
         button = ChoiceButton(self._theme, name, self)
         button.setMaximumWidth(_FIELD_WIDTH)
         self.add_widget(name, button)
         return button
 
     def add_switch(self, name: str, text: str) -> QCheckBox:
-        """Add a check box."""
         box = QCheckBox(text, self)
         box.setMinimumHeight(_FIELD_HEIGHT)
         box.setAccessibleName(text)
@@ -76,7 +74,6 @@ class Page(QWidget):
         return box
 
     def add_text(self, name: str, text: str) -> None:
-        """Add a sentence as a field."""
         self.add_widget(name, self._label(text))
 
     def add_buttons(self, *titles: str) -> tuple[QPushButton, ...]:
@@ -159,11 +156,7 @@ class ChatsPage(Page):
 
 
 class GeneralPage(Page):
-    """Send key, appearance, size of messages, tint, and motion.
-
-    Signals:
-        changed(str, object): A field of `Settings`, and its new value.
-    """
+    """Send key, appearance, size of messages, tint, motion; `changed` has a field of `Settings` and its new value."""
 
     changed = Signal(str, object)
 
@@ -185,7 +178,6 @@ class GeneralPage(Page):
         self.motion.clicked.connect(lambda reduced: self.changed.emit("reduced_motion", reduced))
 
     def show_settings(self, settings: Settings) -> None:
-        """Show the settings."""
         command = "⌘" if sys.platform == "darwin" else tr("Ctrl-")
         keys = (
             (SendKey.RETURN, tr("Return")),
@@ -217,8 +209,7 @@ _IDLE_MINUTES = (5, 15, 30, 60, 180, 0)
 class ModelsPage(Page):
     """Draft depth, preset of new chats, unloading of an idle model, and folder of new models.
 
-    Signals:
-        changed(str, object): A field of `Settings`, and its new value.
+    `changed` has a field of `Settings` and its new value.
     """
 
     changed = Signal(str, object)
@@ -270,7 +261,6 @@ class ModelsPage(Page):
         self.fault.setText("" if there else tr("This folder is not connected at the moment."))
 
     def show_settings(self, settings: Settings) -> None:
-        """Show the settings."""
         self._show_folder()
         self.drafting.set_choices(_depths(), settings.drafting)
         names = [(preset.name, preset.name) for preset in settings.presets]
@@ -293,11 +283,7 @@ def _depths() -> tuple[tuple[Depth, str], ...]:
 
 
 class NetworkPage(Page):
-    """Address of the hub and proxy; the command `mtplx` uses them too.
-
-    Signals:
-        changed: The hub or the proxy has changed.
-    """
+    """Address of the hub and proxy; the command `mtplx` uses them too."""
 
     changed = Signal()
 
@@ -315,7 +301,6 @@ class NetworkPage(Page):
         self.end()
 
     def show_settings(self) -> None:
-        """Show the settings."""
         settings = self._access.settings
         default = self._access.default.endpoint
         self.hub.setPlaceholderText(default)

@@ -25,14 +25,7 @@ _ICON, _TAB_WIDTH, _TAB_HEIGHT = 20, 84, 52
 
 
 class SettingsWindow(QWidget):
-    """Shows and stores the settings.
-
-    Attributes:
-        general, chats, models, network, privacy: Its pages.
-
-    Signals:
-        changed: A setting has changed.
-    """
+    """Shows and stores the settings."""
 
     changed = Signal()
 
@@ -93,7 +86,6 @@ class SettingsWindow(QWidget):
         self.activateWindow()
 
     def refresh(self) -> None:
-        """Show the current settings."""
         self.general.show_settings(self._file.value)
         self.models.show_settings(self._file.value)
         self.network.show_settings()

@@ -36,12 +36,6 @@ _WRITERS: Final[dict[str, Callable[[Iterable[Conversation]], str]]] = {
 class ChatFiles(QObject):
     """Asks for files, has chats written and read, and reports the result.
 
-    Args:
-        window: Parent of the dialogs.
-        toast: Shows the result.
-        store: Reads and writes the chats.
-        session: Has the shown chat.
-
     Signals:
         imported(tuple): All chats after an import, as `ChatSummary`.
         notice(str): Why a chat was not exported.
@@ -68,7 +62,6 @@ class ChatFiles(QObject):
         self._models = frozenset(name for name, _ in choices)
 
     def export_chat(self, chat_id: str) -> None:
-        """Export a chat."""
         at_hand = self._session.at_hand(chat_id)
         if at_hand is not None:
             self.export_chats((at_hand,))
@@ -81,13 +74,11 @@ class ChatFiles(QObject):
         self.export_chats((self._session.shown,))
 
     def export_all(self) -> None:
-        """Export all chats to one file."""
         dialog = self._save_dialog(tr("Export All Chats"), tr("MTPLX chats"), ".json")
         dialog.fileSelected.connect(lambda path: self._store.export(Path(path), _writer(path), self._session.unsaved))
         dialog.open()
 
     def import_chats(self) -> None:
-        """Import the chats of a JSON export."""
         dialog = QFileDialog(self._window, tr("Import Chats"), documents())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)

@@ -92,10 +92,6 @@ def _local_time() -> datetime:
 class ChatList(QAbstractListModel):
     """List model of headings and chats; only differing rows change, so that selection and scrolling stay.
 
-    Args:
-        parent: Qt parent.
-        clock: Returns the local time.
-
     Signals:
         renamed(str, str): Id of a chat, and its new title from the editor.
         regrouping: Rows are about to be inserted and removed.
@@ -114,7 +110,6 @@ class ChatList(QAbstractListModel):
         self._rows: list[_Row] = []
 
     def put(self, *chats: ChatSummary) -> None:
-        """Add or update chats."""
         self._chats.update((chat.id, chat) for chat in chats)
         self.refresh()
 
@@ -125,17 +120,14 @@ class ChatList(QAbstractListModel):
         self.refresh()
 
     def set_busy(self, chat_ids: Iterable[str]) -> None:
-        """Set the chats with a pending answer."""
         self._busy = frozenset(chat_ids)
         if self._rows:
             self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1))
 
     def chat(self, chat_id: str) -> ChatSummary | None:
-        """Return the listed chat with that id."""
         return self._chats.get(chat_id)
 
     def chat_ids(self) -> tuple[str, ...]:
-        """Return the ids of the chats in the order of the list."""
         return tuple(row.chat_id for row in self._rows if row.chat_id)
 
     def index_of(self, chat_id: str) -> QModelIndex:
@@ -168,7 +160,6 @@ class ChatList(QAbstractListModel):
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the value of a role: text, id, busy, pinned, tooltip, or the text for a screen reader."""
         if not index.isValid():
             return None
         row = self._rows[index.row()]
@@ -376,7 +367,6 @@ class ChatRowDelegate(QStyledItemDelegate):
         return QSize(0, _HEADING_HEIGHT if index.row() else _FIRST_HEADING_HEIGHT)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Paint the row of `index`."""
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if index.data(ChatRole.CHAT_ID):
@@ -404,7 +394,6 @@ class ChatRowDelegate(QStyledItemDelegate):
 
     @staticmethod
     def bin_rect(row: QRect) -> QRect:
-        """Return the rectangle of the bin icon in a row."""
         return QRect(row.right() - SPACE_M - _ICON, row.center().y() - _ICON // 2 + 1, _ICON, _ICON)
 
     def _paint_heading(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 class SidebarController(QObject):
-    """Connects the sidebar to the store and the session.
-
-    Signals:
-        message_wanted(str): Scroll to a message of the shown chat.
-    """
+    """Connects the sidebar to the store and the session; `message_wanted` scrolls the shown chat to a message."""
 
     message_wanted = Signal(str)
 
@@ -59,12 +55,10 @@ class SidebarController(QObject):
         self._toast.offer_undo(text, lambda: self._restore(gone, back_to))
 
     def rename(self, chat_id: str, title: str) -> None:
-        """Rename a chat."""
         self._change(chat_id, title=title)
         self._store.set_title(chat_id, title)
 
     def toggle_pin(self, chat_id: str) -> None:
-        """Pin or unpin a chat."""
         chat = self._chats.chat(chat_id)
         if chat is not None:
             self._change(chat_id, pinned=not chat.pinned)

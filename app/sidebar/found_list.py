@@ -50,7 +50,6 @@ class FoundList(QAbstractListModel):
         self._rows: tuple[_FoundRow, ...] = ()
 
     def show(self, chats: Sequence[FoundChat]) -> None:
-        """List the results of another search."""
         self.beginResetModel()
         self._rows = tuple(
             _FoundRow(found.chat.id, passage) for found in chats for passage in (found.title, *found.passages)
@@ -61,7 +60,6 @@ class FoundList(QAbstractListModel):
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the text, the chat's id or the passage."""
         if not index.isValid():
             return None
         row = self._rows[index.row()]
@@ -93,7 +91,6 @@ class FoundView(QListView):
         self.clicked.connect(self.open)
 
     def open(self, index: QModelIndex) -> None:
-        """Open the result of a row."""
         if index.isValid():
             self.setCurrentIndex(index)
             self.chosen.emit(index.data(FoundRole.CHAT_ID), index.data(FoundRole.PASSAGE).message_id)
@@ -123,7 +120,6 @@ class FoundRowDelegate(QStyledItemDelegate):
         return QSize(0, height + above + SPACE_XS + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Paint the row of `index`."""
         palette, row, state = self._theme.palette, option.rect, option.state  # type: ignore[attr-defined]
         passage: Passage = index.data(FoundRole.PASSAGE)
         painter.save()

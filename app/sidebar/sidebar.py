@@ -105,11 +105,6 @@ WIDTH = 232
 class Sidebar(QWidget):
     """The chats by date or, during a search, its results.
 
-    Attributes:
-        search: The search field.
-        list: The list of chats.
-        found: The search results.
-
     Signals:
         chosen(str): Open a chat.
         passage_chosen(str, str): Open a chat at a message.
@@ -117,9 +112,6 @@ class Sidebar(QWidget):
         deletion_requested(tuple): Delete the chats of these ids.
         pin_requested(str): Pin or unpin a chat.
         export_requested(str): Export a chat.
-        new_chat_requested: Show the new chat.
-        models_requested: Show the Models window.
-        speed_requested: Show the Speed window.
     """
 
     chosen = Signal(str)

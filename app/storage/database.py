@@ -56,9 +56,7 @@ class ChatDatabase:
     def __init__(self, folder: Path, now_ms: int) -> None:
         """Open the chats, mark unfinished answers as interrupted, purge chats deleted 30 days ago.
 
-        Args:
-            folder: The folder of the chats; made when it is missing.
-            now_ms: Wall clock in ms since 1970.
+        The folder is made when it is missing; `now_ms` is wall clock in ms since 1970.
 
         Raises:
             StoreError: They are open elsewhere, of a newer format, or cannot be read or written.
@@ -84,11 +82,9 @@ class ChatDatabase:
         self._connection.close()
 
     def search_index(self) -> SearchIndex:
-        """Return the search index, for the calling thread."""
         return SearchIndex(self._connection, self._folder, distrusted=bool(self.notice))
 
     def daily_backup(self) -> DailyBackup:
-        """Return the daily backup, for the calling thread."""
         return DailyBackup(self._connection, self._folder)
 
     def list_chats(self) -> tuple[tuple[ChatSummary, ...], int]:
@@ -127,7 +123,6 @@ class ChatDatabase:
         return "" if row is None else row[0].decode(errors="replace")
 
     def add_chat(self, chat: ChatSummary) -> None:
-        """Add a chat."""
         with self._writing():
             self._insert_chat(chat)
 
@@ -136,11 +131,9 @@ class ChatDatabase:
         self._change_chat(chat_id, "title", clean_text(title))
 
     def set_pinned(self, chat_id: str, *, pinned: bool) -> None:
-        """Pin or unpin a chat."""
         self._change_chat(chat_id, "pinned", int(pinned))
 
     def set_settings(self, chat_id: str, settings: ChatSettings) -> None:
-        """Store the settings of a chat."""
         self._change_chat(chat_id, "settings", records.settings_row(settings))
 
     def set_leaf(self, chat_id: str, message_id: str) -> None:
@@ -175,7 +168,6 @@ class ChatDatabase:
                 self._insert_draft(conversation.chat.id, conversation.draft)
 
     def flush_answer(self, message_id: str, text: str, thinking: str) -> None:
-        """Store the text so far of an unfinished answer."""
         with self._writing():
             self._connection.execute(
                 "UPDATE messages SET text = ?, thinking = ? WHERE id = ?",

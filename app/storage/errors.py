@@ -28,12 +28,7 @@ _MISFITS = (ValueError, TypeError, EngineError, RecursionError)
 
 
 class StoreError(Exception):
-    """The chats could not be read or written.
-
-    Attributes:
-        info: The sentence for the user.
-        retryable: Whether the same call may succeed later.
-    """
+    """The chats could not be read or written; `retryable` when the same call may succeed later."""
 
     def __init__(self, message: str, details: str = "", *, retryable: bool = False) -> None:
         super().__init__(message)
@@ -117,12 +112,9 @@ def built(hint: Any, value: Any) -> Any:
 
 
 def overlaid(default: _T, body: Any, misfit: Callable[[str, Exception], None] | None = None) -> _T:
-    """Return the dataclass `default` with the fields of `body` that fit.
+    """Return the dataclass `default` with the fields of the JSON value `body` that fit.
 
-    Args:
-        default: Keeps its values where a field is missing or does not fit.
-        body: Any JSON value.
-        misfit: Called with the name and the error of each field that does not fit.
+    `misfit` is called with the name and the error of each field that does not.
     """
     result: Any = default
     for name, hint in typing.get_type_hints(type(default)).items():

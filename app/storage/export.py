@@ -38,11 +38,7 @@ _FORMULA_STARTS: Final = re.compile(r"(^|;)(?=[-=+@\t\r])")
 
 
 def write_chats(path: Path, text: str) -> None:
-    """Replace a file by `text` atomically.
-
-    Raises:
-        StoreError: It could not be written.
-    """
+    """Replace a file by `text` atomically; `StoreError` where that fails."""
     with _failing(tr("The chats could not be exported to {path}: {error}. Choose another place."), path):
         files.replace_file(path, text.encode(errors="replace"))
 
@@ -72,12 +68,10 @@ def _without_model(chat: Conversation) -> Conversation:
 
 
 def write_history(path: Path, answers: Iterable[AnswerRecord]) -> int:
-    """Write the statistics of answers to a file, CSV by its suffix or else JSON; return the number of answers.
-
-    The answers are streamed.
+    """Write the statistics of answers, streamed, as CSV by the suffix or else JSON; return the number of answers.
 
     Raises:
-        StoreError: It could not be written, or the statistics could not be read.
+        StoreError: The file could not be written, or the statistics could not be read.
     """
     count = 0
 
@@ -133,7 +127,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def write_measurement(path: Path, measurement: Measurement) -> None:
-    """Write a measurement with its conditions to a file: a CSV table of its runs by the suffix, or else JSON.
+    """Write a measurement with its conditions: a CSV table of its runs by the suffix, or else JSON.
 
     Raises:
         StoreError: It could not be written.

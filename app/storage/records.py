@@ -37,11 +37,7 @@ _ATTACHMENT: Final = "SELECT message_id, name, size, text FROM attachments"
 
 
 def chat_from(row: tuple[str, str, int, int, int]) -> ChatSummary:
-    """Return the chat of a row of `_CHAT`.
-
-    Raises:
-        ValueError: Its date is impossible.
-    """
+    """Return the chat of a row of `_CHAT`; ValueError for an impossible date."""
     chat_id, title, created_ms, updated_ms, pinned = row
     chat = ChatSummary(chat_id, validation.clean_title(title), created_ms, updated_ms, pinned=bool(pinned))
     validation.check_chat(chat)
@@ -49,11 +45,7 @@ def chat_from(row: tuple[str, str, int, int, int]) -> ChatSummary:
 
 
 def message_from(row: tuple[Any, ...]) -> Message:
-    """Return the message of a row of `_MESSAGE`, without its attachments.
-
-    Raises:
-        ValueError: Its role, status or date is impossible.
-    """
+    """Return the message of a row of `_MESSAGE`, without attachments; ValueError for an impossible value."""
     message_id, chat_id, parent_id, role, text, status, created_ms, *rest = row
     model, stats, error, thinking, thought_ms, marks, sampler = rest
     message = Message(
@@ -77,11 +69,7 @@ def message_from(row: tuple[Any, ...]) -> Message:
 
 
 def attachment_from(row: tuple[str, str, int, str]) -> tuple[str, Attachment]:
-    """Return the message's id, and the attachment of a row of `_ATTACHMENT`.
-
-    Raises:
-        ValueError: Its size is impossible.
-    """
+    """Return the message's id, and the attachment of a row of `_ATTACHMENT`; ValueError for an impossible size."""
     message_id, name, size, text = row
     attachment = Attachment(validation.clean_name(name), size, text)
     validation.check_attachment(attachment)
@@ -89,7 +77,6 @@ def attachment_from(row: tuple[str, str, int, str]) -> tuple[str, Attachment]:
 
 
 def with_attachments(messages: Iterable[Message], attachments: Iterable[tuple[str, Attachment]]) -> tuple[Message, ...]:
-    """Return the messages with their attachments."""
     of: dict[str, list[Attachment]] = {}
     for message_id, attachment in attachments:
         of.setdefault(message_id, []).append(attachment)
@@ -105,18 +92,15 @@ def settings_from(stored: bytes | None) -> tuple[ChatSettings, bool]:
 
 
 def settings_row(settings: ChatSettings) -> str:
-    """Return settings as the stored JSON."""
     fields = dataclasses.asdict(settings).items()
     return json.dumps({name: clean_text(value) if isinstance(value, str) else value for name, value in fields})
 
 
 def attachment_rows(message: Message) -> list[tuple[str, str, int, str]]:
-    """Return the rows of a message's attachments."""
     return [(message.id, clean_text(a.name), a.size, clean_text(a.text)) for a in message.attachments]
 
 
 def message_fields(message: Message) -> dict[str, str | int | None]:
-    """Return all columns of a message."""
     return {
         "id": message.id,
         "chat_id": message.chat_id,
@@ -276,7 +260,6 @@ SOUND: Final = " AND ".join(
 
 
 def stats_row(record: AnswerRecord) -> dict[str, apsw.SQLiteValue]:
-    """Return all columns of an answer's statistics."""
     stats = record.stats
     return {
         "ended_ms": record.ended_ms,

@@ -45,12 +45,9 @@ def database_version(damaged: apsw.Connection, latest: int) -> int:
 
 
 def copy_readable(damaged: apsw.Connection, copy: apsw.Connection | None, fresh: apsw.Connection) -> Saved:
-    """Copy every readable record, and lost ones from an older copy.
+    """Copy every readable record of a damaged file to an empty one of the same format.
 
-    Args:
-        damaged: The damaged file.
-        copy: An older copy of it, if any; used when it has the same format.
-        fresh: A new empty file of the same format.
+    What is lost in it comes from `copy`, an older copy, if that has the same format.
     """
     # Otherwise a truncated file is refused as a whole; nothing is written to it nevertheless.
     damaged.config(apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
@@ -163,7 +160,6 @@ class DailyBackup:
             self._next_look = self._clock() + LOOK_S
 
     def close(self) -> None:
-        """Abandon an unfinished backup."""
         if self._copying:
             target, backup = self._copying
             self._copying = None
@@ -227,7 +223,6 @@ class _Check(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Run the check."""
         try:
             files.sync(self._path)
             with closing(apsw.Connection(str(self._path))) as self._connection:
@@ -237,7 +232,6 @@ class _Check(threading.Thread):
             self.found = repr(error)
 
     def stop(self) -> None:
-        """Interrupt the check."""
         self._stopped = True
         with suppress(apsw.ConnectionClosedError, AttributeError):
             self._connection.interrupt()  # type: ignore[union-attr]

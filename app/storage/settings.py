@@ -61,17 +61,9 @@ class Settings:
 
     Attributes:
         place: Geometry of the main window; None before its first close.
-        sidebar: Whether the list of chats is shown.
         drafting: The draft depth: "auto", 0 for off, or 1..8.
         last_chat: Id of the shown chat, "" for a new one.
-        inspector: Whether the inspector is shown.
-        presets: The presets of chat settings.
         new_chat_preset: Name of the preset for new chats; "" for none.
-        appearance: Light, dark, or as the system.
-        tint: Whether accepted draft tokens are tinted in answers.
-        text_px: The size of messages in pixels.
-        reduced_motion: Whether animations are off.
-        send_key: The key that sends a message.
         checked_version: The last version of the app whose self-check ran; "" for none.
         speed_place: Geometry of the Speed window; None before its first close.
         first_offer: Whether a first model beside the starter is still offered.
@@ -113,7 +105,6 @@ class SettingsFile:
 
     @property
     def value(self) -> Settings:
-        """The current settings."""
         return self._settings
 
     def change(self, **fields: Any) -> None:

@@ -39,14 +39,7 @@ class Grouping(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter and a grouping of answers.
-
-    Attributes:
-        model: Name of the model; None for all.
-        since: First day; None for all.
-        until: Last day; None for all.
-        grouping: The grouping.
-    """
+    """A filter and a grouping of answers; None for every model, from the first day, or to the last."""
 
     model: str | None = None
     since: date | None = None
@@ -56,14 +49,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Quartiles of a value over answers.
-
-    Attributes:
-        low: First quartile.
-        median: Median.
-        high: Third quartile.
-        answers: Number of answers with a value.
-    """
+    """First quartile, median and third quartile of a value over the `answers` that have it."""
 
     low: float
     median: float
@@ -73,12 +59,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Middle:
-    """Median of a value over answers.
-
-    Attributes:
-        median: Median.
-        answers: Number of answers with a value.
-    """
+    """Median of a value over the `answers` that have it."""
 
     median: float
     answers: int
@@ -86,13 +67,7 @@ class Middle:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The answers of a day.
-
-    Attributes:
-        day: Local date.
-        answers: Number of answers.
-        speed: Decode speed, as in `HistorySummary`.
-    """
+    """The answers of a local date; `speed` as in `HistorySummary`."""
 
     day: date
     answers: int
@@ -104,7 +79,6 @@ class HistorySummary:
     """Summary of answers; None where no answer has the value.
 
     Attributes:
-        answers: Number of answers.
         speed: Decode speed in tokens per second, of answers long enough to have one.
         first_text: Seconds from the request to the first visible text.
         prefill_tps: Uncached prompt tokens per second of prefill: sum of tokens / sum of seconds.
@@ -134,13 +108,7 @@ class HistorySummary:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of answers of one model.
-
-    Attributes:
-        model: Name of the model.
-        bucket: Context length, where grouped by it; also None for the longest ones.
-        summary: Their summary.
-    """
+    """A group of answers of one model; `bucket`: context length, None for the longest and where not grouped by it."""
 
     model: str
     bucket: int | None
@@ -157,7 +125,6 @@ class Drafted:
     Attributes:
         speed_key: Key of the model's files and the machine.
         bucket: Context length, None for the longest ones.
-        answers: Number of answers.
         tokens: Tokens after the first event of each.
         seconds: Decode seconds of these tokens.
         accepted: Accepted draft tokens.
@@ -176,10 +143,7 @@ class AnswerHistory:
     """Statistics of the chosen answers.
 
     Attributes:
-        choice: Filter and grouping.
-        total: Summary of all chosen answers.
         days: Each day with answers, in order.
-        groups: By model and grouping.
         drafted: The data for the estimate of the time saved.
         models: The names of all models, chosen or not.
         kept: Number of all answers, chosen or not.
@@ -252,12 +216,7 @@ _log = logging.getLogger(__name__)
 
 
 class StatsTable:
-    """The table of the statistics of all answers, on the thread of the chats' connection.
-
-    Args:
-        connection: The open database.
-        folder: Its folder, for error messages.
-    """
+    """The table of the statistics of all answers, on the thread of the chats' connection; errors name its `folder`."""
 
     def __init__(self, connection: apsw.Connection, folder: Path) -> None:
         self._connection = connection
@@ -276,11 +235,7 @@ class StatsTable:
             _log.warning("the statistics of an answer were not kept: %r", error)
 
     def read(self, choice: Choice) -> AnswerHistory:
-        """Return the statistics of the chosen answers; unreadable rows are skipped and counted.
-
-        Raises:
-            StoreError: The file cannot be read.
-        """
+        """Return the statistics of the chosen answers; unreadable rows are skipped and counted. Raises `StoreError`."""
         with storage_errors(self._folder):
             unreadable = self._unreadable_rows()
             ((kept,),) = self._connection.execute("SELECT count(*) FROM figures")
@@ -305,11 +260,7 @@ class StatsTable:
             )
 
     def each(self, choice: Choice) -> Iterator[AnswerRecord]:
-        """Yield the chosen answers one by one, in order.
-
-        Raises:
-            StoreError: The file cannot be read.
-        """
+        """Yield the chosen answers one by one, in order. Raises `StoreError`."""
         with storage_errors(self._folder):
             for row in self._rows(f"{records.SELECT} {_CHOSEN} ORDER BY seq", choice):
                 yield records.stats_from(row)
@@ -415,10 +366,6 @@ def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], f
 
     Only tokens after the first event count, as in the measured baselines. An answer cannot have saved more than the
     time of plain decoding for its accepted draft tokens.
-
-    Args:
-        drafted: The answers.
-        baselines: As of `baselines`.
     """
     seconds: list[float] = []
     covered = answers = 0

@@ -156,7 +156,6 @@ class Store(QObject):
     # ------------------------------------------------------------ writing
 
     def add_chat(self, chat: ChatSummary) -> None:
-        """Add a chat."""
         self._write(lambda database: database.add_chat(chat))
 
     def delete_chats(self, chat_ids: Sequence[str]) -> None:
@@ -165,19 +164,15 @@ class Store(QObject):
         self._write(lambda database: database.delete_chats(chat_ids, now_ms))
 
     def restore_chats(self, chat_ids: Sequence[str]) -> None:
-        """Restore deleted chats."""
         self._write(lambda database: database.restore_chats(chat_ids))
 
     def set_title(self, chat_id: str, title: str) -> None:
-        """Rename a chat."""
         self._write(lambda database: database.set_title(chat_id, title))
 
     def set_pinned(self, chat_id: str, *, pinned: bool) -> None:
-        """Pin or unpin a chat."""
         self._write(lambda database: database.set_pinned(chat_id, pinned=pinned))
 
     def set_settings(self, chat_id: str, settings: ChatSettings) -> None:
-        """Store the settings of a chat."""
         self._write(lambda database: database.set_settings(chat_id, settings))
 
     def set_leaf(self, chat_id: str, message_id: str) -> None:
@@ -277,11 +272,7 @@ _Task = Write | _DelayedWrite | _Read | _Search | _Close
 
 
 class StoreWorker(QThread):
-    """The thread that owns the database.
-
-    Signals:
-        told(SignalInstance, tuple): A signal of the store, and its arguments.
-    """
+    """The thread that owns the database; `told` has a signal of the store, and a tuple of its arguments."""
 
     told = Signal(object, object)
 
@@ -311,7 +302,6 @@ class StoreWorker(QThread):
         self.submit(_Search(self._searches, query))
 
     def run(self) -> None:
-        """Open the database and do the tasks until `_Close`."""
         try:
             database = ChatDatabase(self._folder, _now_ms())
         except StoreError as error:

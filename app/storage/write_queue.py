@@ -24,13 +24,7 @@ FLUSH_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One change.
-
-    Attributes:
-        message_id: Its message, "" for a change of a chat.
-        run: Makes the change.
-        key: A delayed write replaces an earlier one of the same key; "" for `message_id`.
-    """
+    """One change; delayed, it replaces an earlier one of the same `key`. `message_id` is "" for a change of a chat."""
 
     message_id: str
     run: Callable[[ChatDatabase], None]
@@ -61,11 +55,8 @@ class WriteQueue:
     ) -> None:
         """Make a queue for an open database that has no other writer.
 
-        Args:
-            database: The database.
-            committed: Called with the id of each message when it is on the disk.
-            failed: Called with the reason and the message's id ("" for a chat).
-            clock: Monotonic seconds.
+        `committed` gets the id of each message when it is on the disk, `failed` the reason and the message's id ("" for
+        a chat); `clock` gives monotonic seconds.
         """
         self._database = database
         self._committed = committed
@@ -108,7 +99,6 @@ class WriteQueue:
             self.flush()
 
     def flush(self) -> None:
-        """Write all waiting changes now."""
         self._last_flush = self._clock()
         if self._drain() is not None:
             return
