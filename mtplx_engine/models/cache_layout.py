@@ -35,7 +35,6 @@ class Layers:
     """Layers with the same cache.
 
     Attributes:
-        count: How many.
         numbers: Numbers that each stores per token, keys and values together.
         window: Tokens that each stores, 0 for all.
     """
@@ -97,10 +96,7 @@ class CacheLayout:
 
 
 def cache_layout_of(config: Mapping[str, Any]) -> CacheLayout:
-    """Return the cache layout of a model.
-
-    Args:
-        config: Its checked config.json, laid flat.
+    """Return the cache layout of a model with this config.json, checked and laid flat.
 
     Raises:
         EngineError: REFUSED, when a setting is missing or out of range.
@@ -109,29 +105,23 @@ def cache_layout_of(config: Mapping[str, Any]) -> CacheLayout:
 
 
 class _Sizes:
-    """Checked access to the settings of a config.json.
+    """Checked access to a config.json laid flat; `defaults` are mlx-lm's own for settings that are missing.
 
-    Args:
-        config: The parsed file, laid flat.
-        defaults: mlx-lm's own for settings that are missing.
+    Numbers and lists of another kind than asked for raise EngineError REFUSED.
     """
 
     def __init__(self, config: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         self._values = {**defaults, **config}
 
     def __getitem__(self, name: str) -> int:
-        """Return a number.
-
-        Raises:
-            EngineError: REFUSED, when it is missing or not a whole one.
-        """
+        """Return a whole number, which must be there."""
         value = self.get(name)
         if value is None:
             raise refused(CONFIG_NAME, f"does not say {name}")
         return value
 
     def get(self, name: str) -> int | None:
-        """Return a number, or None where there is none; raises as above."""
+        """Return a number, or None where there is none."""
         value = self._values.get(name)
         if value is None:
             return None
@@ -141,22 +131,17 @@ class _Sizes:
         return number
 
     def period(self, name: str) -> int:
-        """Return a number that counts layers off, at least 1; raises as above."""
+        """Return a number that counts layers off, at least 1."""
         value = self[name]
         if not value:
             raise refused(CONFIG_NAME, f"says {name} is 0, but it must be at least 1")
         return value
 
     def is_on(self, name: str) -> bool:
-        """Whether a switch is on."""
         return bool(self._values.get(name))
 
     def items(self, name: str) -> list[Any]:
-        """Return a list, empty where there is none.
-
-        Raises:
-            EngineError: REFUSED, when it is something else.
-        """
+        """Return a list, empty where there is none."""
         value = self._values.get(name) or []
         if not isinstance(value, list):
             raise refused(CONFIG_NAME, f"says {name} is {str(value)[:20]!r}, but it must be a list")

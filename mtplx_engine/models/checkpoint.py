@@ -69,7 +69,6 @@ class Checkpoint:
 
     Attributes:
         folder: The folder of its weights.
-        name: Display name.
         config: The parsed config.json, a nested text_config laid flat.
         tensors: The model's own tensors, by name; those of its head are not among them.
         head: Its drafting head, None without one.
@@ -92,9 +91,7 @@ class Checkpoint:
 def check(folder: Path, *, tokenizer: bool = True) -> Checkpoint:
     """Check that a model folder is safe and sound, and return what its files declare.
 
-    Args:
-        folder: The folder.
-        tokenizer: Whether to read its tokenizer, which must be there in any case, and the data of a draft vocabulary.
+    Without `tokenizer`, its tokenizer, which must be there anyway, and the data of a draft vocabulary are not read.
 
     Raises:
         EngineError: NOT_FOUND, when no model is there; REFUSED, when it is unsafe, damaged or incomplete;
@@ -117,11 +114,7 @@ def check(folder: Path, *, tokenizer: bool = True) -> Checkpoint:
 
 
 def check_settings(folder: Path) -> None:
-    """Run the checks of a model folder that need no weights, which are not there yet.
-
-    Raises:
-        EngineError: As for `check`.
-    """
+    """Run the checks of a model folder that need no weights, which are not there yet; raises as `check`."""
     _check_has_config(folder)
     check_files(folder)
     check_json(folder)
@@ -216,11 +209,7 @@ def _check_tokenizer(folder: Path, rows: int, *, read: bool) -> None:
 
 
 def check_files(folder: Path) -> None:
-    """Check every file name in a folder and below, without opening anything.
-
-    Raises:
-        EngineError: REFUSED.
-    """
+    """Check every file name in a folder and below, without opening anything; raises REFUSED."""
     for count, path in enumerate(_walk(folder)):
         if count >= _MAX_ENTRIES:
             raise refused(hub_cache.title(folder), f"holds more than {_MAX_ENTRIES} files")
@@ -259,11 +248,7 @@ def _stays_inside(link: Path, folder: Path) -> bool:
 
 
 def check_json(folder: Path) -> None:
-    """Check that no small JSON file has a key that asks for code.
-
-    Raises:
-        EngineError: REFUSED.
-    """
+    """Check that no small JSON file has a key that asks for code; raises REFUSED."""
     for path in sorted(folder.glob("*.json")):
         if path.is_file() and path.name not in _TABLES and path.name != manifest.MANIFEST_NAME:
             _check_asks_for_no_code(json_files.read_json(path, config_checks.CONFIG_MAX_BYTES), path.name)
@@ -282,33 +267,21 @@ def _check_asks_for_no_code(value: Any, file: str) -> None:
 
 
 def missing_weights(folder: Path) -> tuple[str, ...]:
-    """Return the names of weight files that should be in `folder` but are not.
-
-    Raises:
-        EngineError: REFUSED, when the index is damaged.
-    """
+    """Return the names of weight files missing from `folder`; raises REFUSED, when the index is damaged."""
     promised = set(weight_index(folder).values())
     listed = {path.name for path in _weight_files(folder)} or {"model.safetensors"}
     return tuple(name for name in sorted(promised or listed) if not (folder / name).is_file())
 
 
 def tensor_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of all tensors in the model's own files, from the index where there is one.
-
-    Raises:
-        EngineError: REFUSED, when index or headers are damaged.
-    """
+    """Return the names of all tensors in the model's own files, from the index where there is one; raises REFUSED."""
     if table := weight_index(folder):
         return tuple(table)
     return tuple(name for path in _weight_files(folder) for name in safetensors_header.read(path))
 
 
 def weight_tensors(folder: Path) -> dict[str, TensorSpec]:
-    """Return the tensors of the model's own files.
-
-    Raises:
-        EngineError: REFUSED, when a header is damaged, or a tensor is in two files.
-    """
+    """Return the tensors of the model's own files; raises REFUSED for a damaged header or a tensor in two files."""
     found: dict[str, TensorSpec] = {}
     for path in _weight_files(folder):
         for name, spec in safetensors_header.read(path).items():
@@ -319,11 +292,7 @@ def weight_tensors(folder: Path) -> dict[str, TensorSpec]:
 
 
 def check_promised(folder: Path, names: AbstractSet[str]) -> None:
-    """Check that tensors of these names are all that the index promises.
-
-    Raises:
-        EngineError: REFUSED.
-    """
+    """Check that tensors of these names are all that the index promises; raises REFUSED."""
     for name in weight_index(folder):
         if name not in names:
             raise refused(hub_cache.title(folder), f"lacks the tensor {name[:100]!r} that {WEIGHT_INDEX} promises")
@@ -339,11 +308,7 @@ def _weight_files(folder: Path) -> list[Path]:
 
 
 def weight_index(folder: Path) -> dict[str, str]:
-    """Return which file each tensor is in, empty for a model without an index.
-
-    Raises:
-        EngineError: REFUSED, when it is damaged.
-    """
+    """Return which file each tensor is in, empty for a model without an index; raises REFUSED, when it is damaged."""
     if not (folder / WEIGHT_INDEX).exists():
         return {}
     table = json_files.read_json(folder / WEIGHT_INDEX, _MAX_INDEX_BYTES).get("weight_map")

@@ -206,11 +206,7 @@ def is_size(value: Any) -> bool:
 
 
 def check_tokenizer_ids(folder: Path, rows: int) -> None:
-    """Check that no token of a tokenizer is beyond the embedding, nor any that transformers appends to it.
-
-    Args:
-        folder: The model's, with a tokenizer.json.
-        rows: Of the embedding.
+    """Check that no token of a tokenizer.json, nor any that transformers appends to it, is beyond the embedding's rows.
 
     Raises:
         EngineError: REFUSED, also when the vocabulary, an added token or a setting has no sound ids.

@@ -37,11 +37,8 @@ class InstalledModel:
 
     Attributes:
         name: The name that `--model` takes: the folder's, or OWNER/NAME in a Hugging Face cache.
-        title: Display name.
-        path: The folder.
         size: Bytes of all its files, also of those outside that it uses.
         has_head: Whether it has an MTP head in or beside its weights.
-        complete: Whether nothing is missing.
         place: The user's folder that it was found in, where it is used and never changed; empty for installed models.
         there: Whether its disk is connected.
     """
@@ -63,12 +60,10 @@ class InstalledModel:
 
     @property
     def owner(self) -> str:
-        """The owner of that repository, "" when its name does not tell."""
         return self.repo.partition("/")[0]
 
 
 def describe_model(folder: Path, place: str = "") -> InstalledModel:
-    """Return the model in a folder; `place` as in `InstalledModel`."""
     if pair := manifest.read_pair(folder):
         return _pair(folder, *pair, place)
     installed = manifest.read_manifest(folder)
@@ -121,11 +116,7 @@ def _has_head(folder: Path) -> bool:
 
 
 class OfflineModels:
-    """Remembers the models of each folder for the time when its disk is not connected.
-
-    Args:
-        store: Where they are stored; a folder's path is the key.
-    """
+    """Remembers the models of each folder, keyed by its path, for the time when its disk is not connected."""
 
     def __init__(self, store: JsonStore) -> None:
         self._store = store
@@ -160,9 +151,6 @@ class InstallFolders:
     """The folders that models are installed in: one is current, and earlier choices keep their models.
 
     The app and the command share the stored choice.
-
-    Args:
-        data: The data folder.
     """
 
     def __init__(self, data: Path) -> None:
@@ -177,7 +165,6 @@ class InstallFolders:
 
     @property
     def current(self) -> Path:
-        """Where new models go."""
         found = self._store.get(_CURRENT)
         return Path(found) if isinstance(found, str) and Path(found).is_absolute() else self._own
 
@@ -187,7 +174,6 @@ class InstallFolders:
         return (self._own, *map(Path, chosen))
 
     def is_there(self, folder: Path) -> bool:
-        """Whether the disk of one of these folders is connected."""
         return folder == self._own or (folder / INCOMING).is_dir()
 
     def choose(self, folder: Path | None) -> None:
@@ -207,11 +193,7 @@ class InstallFolders:
             raise EngineError(ErrorKind.STORAGE, "The choice could not be noted in the data folder. Make it writable.")
 
     def forget(self, folder: Path) -> None:
-        """Stop listing the models of a folder that was once chosen; nothing in it is touched.
-
-        Raises:
-            EngineError: BAD_REQUEST, while it is current.
-        """
+        """Stop listing a folder that was once chosen, its files untouched; raises BAD_REQUEST, while it is current."""
         if folder == self.current:
             raise EngineError(
                 ErrorKind.BAD_REQUEST, f"New models go to {folder}. Choose another folder for them first."
@@ -258,13 +240,10 @@ def _installed(folder: Path) -> tuple[InstalledModel, ...]:
 
 
 class UserFolders:
-    """Folders with models that the user added; the app and the command share the list.
+    """Folders with models that the user added, and the Hugging Face cache, which is searched without being added.
 
-    The models of each are remembered, so that they stay listed while its disk is not connected.
-
-    Args:
-        data: The data folder.
-        cache: The Hugging Face cache, by default the user's; it is searched without being added.
+    The app and the command share the list. The models of each folder are remembered, so that they stay listed while its
+    disk is not connected.
     """
 
     def __init__(self, data: Path, cache: Path | None = None) -> None:
@@ -273,7 +252,6 @@ class UserFolders:
         self._cache = hub_cache.folder() if cache is None else cache
 
     def added(self) -> tuple[Path, ...]:
-        """Return the folders that the user added."""
         return tuple(Path(key) for key in self._store.all())
 
     def add(self, folder: Path) -> tuple[InstalledModel, ...]:
@@ -302,11 +280,7 @@ class UserFolders:
         return found
 
     def forget(self, folder: Path) -> None:
-        """Take a folder off the list; nothing in it is touched.
-
-        Raises:
-            EngineError: NOT_FOUND, when it was never added.
-        """
+        """Take a folder off the list, its files untouched; raises NOT_FOUND, when it was never added."""
         added = self.added()
         known = folder if folder in added else folder.resolve()
         if known not in added:

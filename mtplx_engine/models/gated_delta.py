@@ -43,7 +43,6 @@ class TapedNextGatedDeltaNet(qwen3_next.Qwen3NextGatedDeltaNet):
     """Taped gated-delta layer of Qwen3-Next: the same recurrence behind fused projections."""
 
     def __call__(self, inputs: mx.array, mask: mx.array | None = None, cache: Any = None) -> mx.array:
-        """Mix inputs [1, T, H] over time; with any other cache than `RecurrentState` it is mlx-lm's own layer."""
         if not isinstance(cache, RecurrentState):
             plain: mx.array = super().__call__(inputs, mask, cache)
             return plain
@@ -59,12 +58,7 @@ _TAPED: dict[type, Any] = {
 
 
 def use_tapes(blocks: Iterable[nn.Module], args: Any) -> None:
-    """Replace the gated-delta layers of a new model by taped ones, before its weights are loaded.
-
-    Args:
-        blocks: The decoder layers.
-        args: Their arguments.
-    """
+    """Replace the gated-delta layers of a new model by taped ones, before its weights are loaded."""
     for block in blocks:
         if block.is_linear:
             block.linear_attn = _TAPED[type(block.linear_attn)](args)
@@ -83,13 +77,9 @@ def with_states(model: nn.Module, layers: list[Any]) -> list[Any]:
 
 
 def _mix(layer: Any, mixed: mx.array, gates: _Gates, cache: RecurrentState) -> mx.array:
-    """Run the part behind the input projections, which both layers share; returns [1, T, H].
+    """Run the part behind the input projections, which both layers share; return [1, T, H], and the tape in `cache`.
 
-    Args:
-        layer: The layer.
-        mixed: [1, T, C] queries, keys and values before the convolution.
-        gates: Of the T steps.
-        cache: The layer's state; gets the tape.
+    `mixed` [1, T, C] are queries, keys and values before the convolution.
     """
     batch, length, channels = mixed.shape
     tail = cache[0]

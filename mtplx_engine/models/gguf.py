@@ -59,11 +59,7 @@ def repack(gguf: Path, folder: Path) -> None:
 
 
 def mlx_name(name: str) -> str:
-    """Return mlx-lm's name of the GGUF tensor `name`, as in "blk.3.attn_q.weight".
-
-    Raises:
-        ValueError: The name is not one of a Llama model.
-    """
+    """Return mlx-lm's name of a GGUF tensor, as "blk.3.attn_q.weight"; ValueError for one that no Llama model has."""
     layer = re.fullmatch(r"blk\.(\d+)\.(\w+)\.(weight|scales|biases)", name)
     if layer and layer[2] in _LAYER_NAMES:
         return f"model.layers.{layer[1]}.{_LAYER_NAMES[layer[2]]}.{layer[3]}"
@@ -74,14 +70,10 @@ def mlx_name(name: str) -> str:
 
 
 def half_split_rows(rows: mx.array, heads: int) -> mx.array:
-    """Reorder the output rows of q or k from GGUF's rotary order to mlx-lm's.
+    """Reorder the output rows [heads * head_dim, any] of q or k from GGUF's rotary order to mlx-lm's.
 
     GGUF keeps the two members of a rotary pair side by side, mlx-lm half a head apart. Rows are moved whole,
     so packed weights, scales and biases go the same way.
-
-    Args:
-        rows: [heads * head_dim, any].
-        heads: How many heads the rows belong to.
     """
     pairs = rows.reshape(heads, -1, 2, rows.shape[-1])
     return pairs.swapaxes(1, 2).reshape(rows.shape)
@@ -90,12 +82,8 @@ def half_split_rows(rows: mx.array, heads: int) -> mx.array:
 def write_tokenizer(metadata: dict[str, Any], folder: Path) -> None:
     """Write tokenizer.json, tokenizer_config.json and special_tokens_map.json into `folder`.
 
-    Args:
-        metadata: The GGUF's, as mlx loads it; its pre-tokenizer must be "smollm": byte-level BPE, single digits.
-        folder: An existing folder.
-
     Raises:
-        ValueError: The GGUF asks for another pre-tokenizer.
+        ValueError: The GGUF asks for another pre-tokenizer than "smollm" (byte-level BPE, single digits).
     """
     if metadata["tokenizer.ggml.pre"] != "smollm":
         raise ValueError(f"unknown pre-tokenizer {metadata['tokenizer.ggml.pre']!r}")
@@ -129,10 +117,8 @@ def write_tokenizer(metadata: dict[str, Any], folder: Path) -> None:
 def build_tokenizer(tokens: list[str], merges: list[str], control: list[str]) -> Tokenizer:
     """Return a byte-level BPE tokenizer that splits numbers into digits.
 
-    Args:
-        tokens: By id, in byte-level spelling.
-        merges: Pairs "left right", most important first.
-        control: Tokens that are matched before any other text, and that decoding may skip.
+    `tokens` are in order of their ids and in byte-level spelling, `merges` are pairs "left right", most important
+    first, and `control` tokens are matched before any other text and may be skipped by decoding.
     """
     vocabulary = {token: number for number, token in enumerate(tokens)}
     pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]

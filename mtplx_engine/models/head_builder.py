@@ -49,12 +49,7 @@ def build_head(
 ) -> MTPHead:
     """Build a head, its weights on the device.
 
-    Args:
-        family: The target's.
-        config: Its configuration, laid flat.
-        raw: The head's tensors, named without their prefix; packed or not.
-        wiring: How the head is connected.
-        policy: How weights are held on this device.
+    `config` is the target's, laid flat; `raw` are the head's tensors, packed or not, named without their prefix.
 
     Raises:
         HeadMismatchError: A tensor is missing, unknown, or of a wrong shape or dtype.
@@ -104,12 +99,7 @@ def _packing(
 def place_head(module: nn.Module, policy: backend.Policy, progress: Callable[[float], None] | None = None) -> None:
     """Unpack and cast the weights of `module`, an array at a time to keep the memory peak low.
 
-    Parameters that mlx-lm's `cast_predicate` excludes keep their precision.
-
-    Args:
-        module: A model or head.
-        policy: Whether weights stay packed, and the dtype of the others.
-        progress: Called with the progress, 0..1; may raise to stop.
+    Parameters that mlx-lm's `cast_predicate` excludes keep their precision. `progress` gets 0..1 and may raise to stop.
     """
     dtype = backend.dtype(policy)
     if not policy.keep_quantized:

@@ -85,13 +85,9 @@ def find_head(
     tensors: Mapping[str, TensorSpec],
     binding: HeadBinding | None = None,
 ) -> HeadSource | None:
-    """Return the drafting head of the model in `folder`, or None when there is none.
+    """Return the drafting head of the checked model in `folder`, or None when there is none.
 
-    Args:
-        folder: The model's folder, checked.
-        config: Its config.json, laid flat.
-        tensors: The tensors of its weight files.
-        binding: The head-only folder that the manifest names.
+    `config` is laid flat, `tensors` are those of its weight files, and `binding` is from its manifest.
 
     Raises:
         EngineError: REFUSED, when a file that holds a head is damaged.
@@ -131,14 +127,10 @@ def is_head_only(folder: Path) -> bool:
 def bind_head(
     folder: str, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec], root: Path, target: str = ""
 ) -> HeadBinding:
-    """Return the binding of a head-only folder to the model in `root`.
+    """Return the binding of a head-only folder to the model in `root`, its config.json laid flat.
 
-    Args:
-        folder: The head's folder, as the manifest shall name it.
-        config: The model's config.json, laid flat.
-        tensors: The tensors of its weight files.
-        root: Its folder.
-        target: That folder as the manifest shall name it, empty when the manifest is in it.
+    `folder` and `target` are the head's and the model's folder as the manifest shall name them; `target` is empty when
+    the manifest is in it.
     """
     return HeadBinding(
         folder=folder,
@@ -282,11 +274,7 @@ def _draft_vocabulary(folder: Path) -> Path | None:
 
 
 def read_draft_vocabulary(path: Path, vocabulary: int) -> array[int]:
-    """Return the sorted ids [D] in a safetensors file.
-
-    Args:
-        path: The file.
-        vocabulary: V; ids must be below it.
+    """Return the sorted ids [D] in a safetensors file, all below `vocabulary`.
 
     Raises:
         EngineError: REFUSED, when the file is damaged.
@@ -307,10 +295,7 @@ def read_draft_vocabulary(path: Path, vocabulary: int) -> array[int]:
 def draft_vocabulary_problem(path: Path | None, vocabulary: int, *, data: bool) -> str:
     """Return why a head with such a file must not be used, one sentence; empty when nothing speaks against it.
 
-    Args:
-        path: The file, None when there is none.
-        vocabulary: As for `read_draft_vocabulary`.
-        data: Whether the file's data are there, and not only its header.
+    `data` says whether the file's data are there, and not only its header.
 
     Raises:
         EngineError: REFUSED, when the file is damaged.

@@ -48,5 +48,4 @@ def commit(folder: Path) -> str:
 
 
 def blobs(folder: Path) -> Path:
-    """Return the folder of the files that a snapshot links to."""
     return folder.resolve().parent.parent / "blobs"

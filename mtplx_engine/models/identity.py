@@ -51,9 +51,7 @@ def identity_of(checkpoint: Checkpoint) -> str:
 def speed_key(checkpoints: Iterable[Checkpoint], speed_class: str) -> str:
     """Return a hash over everything that decides how fast a model decodes.
 
-    Args:
-        checkpoints: The model, and the one that drafts for it if there is one.
-        speed_class: The machine, see `backend.speed_class`.
+    That is the model, the one that drafts for it if there is one, and the machine's `backend.speed_class`.
     """
     parts = [*(identity_of(checkpoint) for checkpoint in checkpoints), speed_class]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -59,9 +59,6 @@ class Inspection:
     """The result of inspecting a model folder.
 
     Attributes:
-        folder: Where it is.
-        name: Display name.
-        tier: How well it runs.
         reason: Why, in a sentence or two.
         family: Its architecture, config.json's model_type; empty when that cannot be read.
         head: Its drafting head, None without one or when the model does not load.
@@ -80,18 +77,14 @@ class Inspection:
 
     @property
     def loads(self) -> bool:
-        """Whether this version loads it."""
         return self.footprint is not None
 
 
 def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True, tensors: bool = False) -> Inspection:
-    """Inspect a model folder.
+    """Inspect a model folder, with the results of earlier probes in `memory`.
 
-    Args:
-        folder: The folder.
-        memory: Results of earlier probes.
-        tokenizer: Whether to read its tokenizer too.
-        tensors: Whether to compare every tensor with mlx-lm's classes, in a child process, which takes seconds.
+    `tokenizer` says whether to read its tokenizer too, `tensors` whether to compare every tensor with mlx-lm's classes,
+    in a child process, which takes seconds.
 
     Raises:
         EngineError: NOT_FOUND, when no model is there.
@@ -125,10 +118,7 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True, tensor
 def check(folder: Path, *, tokenizer: bool = True, tensors: bool = False) -> tuple[Checkpoint, Footprint]:
     """Check that this version loads the model in a folder; return it and its memory footprint on this machine.
 
-    Args:
-        folder: The folder.
-        tokenizer: As for `inspect`.
-        tensors: As for `inspect`.
+    `tokenizer` and `tensors` are as for `inspect`.
 
     Raises:
         EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with the reason; INTERNAL, when the child does not answer.
@@ -148,9 +138,7 @@ def _footprint(checked: Checkpoint) -> Footprint:
 def _compare_tensors(checked: Checkpoint, folder: Path) -> Checkpoint:
     """Return a checked model, its head marked with what mlx-lm finds wrong with it; raises as `check`.
 
-    Args:
-        checked: The model.
-        folder: The folder that `checked` was made from, also that of a pair.
+    `folder` is the one that `checked` was made from, also that of a pair.
     """
     with tempfile.TemporaryDirectory(prefix="mtplx-tensors-") as work:
         answer, log = Path(work) / "answer.json", Path(work) / "log"
@@ -240,11 +228,7 @@ class ProbeResult:
 
 
 class ProbeMemory:
-    """Probe results in a data folder, keyed by `identity.identity_of` target and head.
-
-    Args:
-        data: The data folder; it may not exist yet.
-    """
+    """Probe results in a data folder, which may not exist yet, keyed by `identity.identity_of` target and head."""
 
     def __init__(self, data: Path) -> None:
         self._results = JsonStore(data / _PROBES, _PROBES_FORMAT)
@@ -279,13 +263,7 @@ def _parse(entry: dict[str, Any]) -> ProbeResult:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """The part of an inspection that a list shows.
-
-    Attributes:
-        tier: How well the model runs.
-        reason: Why, in a sentence or two.
-        loads: Whether this version loads it.
-    """
+    """The part of an inspection that a list shows."""
 
     tier: Tier
     reason: str
@@ -297,9 +275,6 @@ class Inspections:
 
     An inspection reads a tokenizer and the tensors of a head, which takes longer than a list may. So its grade is
     valid as long as no file of the model has another size or time, no probe result is new, and the program is the same.
-
-    Args:
-        data: The data folder.
     """
 
     def __init__(self, data: Path) -> None:
@@ -330,11 +305,7 @@ class Inspections:
             return None
 
     def _state(self, folder: Path) -> str:
-        """Return a hash over everything that an inspection of a folder depends on.
-
-        Raises:
-            OSError: A file cannot be read.
-        """
+        """Return a hash over everything that an inspection of a folder depends on; raises OSError."""
         probes = self._data / _PROBES
         parts = [importlib.metadata.version("mtplx"), _stamp(probes) if probes.exists() else ""]
         for part in _folders(folder):

@@ -24,21 +24,13 @@ def cause(reason: str) -> str:
 def refused(name: str, problem: str, advice: str = "get the model again", *, details: str = "") -> EngineError:
     """Return the REFUSED error for an unsafe or damaged file or folder of a model.
 
-    Args:
-        name: The file or folder, without its path.
-        problem: A predicate, such as "is cut off".
-        advice: What the user can do.
-        details: For a bug report.
+    `name` is without its path, `problem` a predicate such as "is cut off", and `details` are for a bug report.
     """
     return EngineError(ErrorKind.REFUSED, f"{name} {problem}. {_THEN}{advice}.", details)
 
 
 def read_json(path: Path, max_bytes: int) -> dict[str, Any]:
-    """Return the object in a JSON file.
-
-    Raises:
-        EngineError: REFUSED, when it is larger than `max_bytes` or not a plain JSON object.
-    """
+    """Return the object in a JSON file of at most `max_bytes`; raises REFUSED for anything else."""
     with path.open("rb") as file:
         raw = file.read(max_bytes + 1)
     if len(raw) > max_bytes:
@@ -47,11 +39,7 @@ def read_json(path: Path, max_bytes: int) -> dict[str, Any]:
 
 
 def parse_json(raw: bytes, name: str) -> dict[str, Any]:
-    """Return the JSON object in `raw`, which comes from the file `name`.
-
-    Raises:
-        EngineError: REFUSED, when it is anything else.
-    """
+    """Return the JSON object in `raw`, which comes from the file `name`; raises REFUSED for anything else."""
     if raw.startswith(codecs.BOM_UTF8):
         raise refused(name, "begins with a byte order mark, which JSON must not", "save it as UTF-8 without that mark")
     try:

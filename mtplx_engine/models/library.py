@@ -98,11 +98,7 @@ def _unknown(model: str, found: tuple[InstalledModel, ...]) -> EngineError:
 
 
 def _check_there(model: InstalledModel) -> None:
-    """Check that a model's disk is connected.
-
-    Raises:
-        EngineError: NOT_FOUND.
-    """
+    """Check that a model's disk is connected; else raise NOT_FOUND."""
     if not model.there:
         raise EngineError(
             ErrorKind.NOT_FOUND,
@@ -112,14 +108,10 @@ def _check_there(model: InstalledModel) -> None:
 
 
 def remove_model(folder: Path, data: Path) -> int:
-    """Delete an installed model; of a pair only the join, since both of its folders are the user's own.
+    """Delete an installed model and return the bytes that were freed.
 
-    Args:
-        folder: The model's, as listed; not its name, which another may have too.
-        data: The data folder.
-
-    Returns:
-        Bytes that were freed.
+    Of a pair only the join is deleted, since both of its folders are the user's own. `folder` is as listed; it is not
+    a name, which another model may have too.
 
     Raises:
         EngineError: NOT_FOUND, when none is installed there; STORAGE, when it cannot be deleted.
@@ -196,12 +188,7 @@ def handle(model: InstalledModel, found: Sequence[InstalledModel]) -> str:
 
 
 def check_one(name: str, meant: Sequence[InstalledModel], found: Sequence[InstalledModel]) -> None:
-    """Check that a name matches one model at most.
-
-    Args:
-        name: As typed.
-        meant: The models that it matches.
-        found: All models.
+    """Check that a name, as typed, matches one model at most: `meant` among all that were `found`.
 
     Raises:
         EngineError: BAD_REQUEST, with the handles to type instead.
@@ -240,11 +227,7 @@ def _candidate(model: InstalledModel, found: Sequence[InstalledModel]) -> str:
 
 
 class ModelPreferences:
-    """Times of last use and the default model; the app and the command share them.
-
-    Args:
-        data: The data folder.
-    """
+    """Times of last use and the default model; the app and the command share them."""
 
     def __init__(self, data: Path) -> None:
         self._used = JsonStore(data / "used.json", _PREFERENCES_FORMAT)
@@ -265,11 +248,7 @@ class ModelPreferences:
         return Path(found) if isinstance(found, str) and found else None
 
     def set_default(self, folder: Path | None) -> None:
-        """Choose the default model; None for the starter.
-
-        Raises:
-            EngineError: STORAGE, when it cannot be stored.
-        """
+        """Choose the default model, None for the starter; raises STORAGE, when it cannot be stored."""
         self._chosen.put(_DEFAULT, str(folder) if folder else "")
         if self.default() != folder:
             raise EngineError(ErrorKind.STORAGE, "The choice could not be noted in the data folder. Make it writable.")

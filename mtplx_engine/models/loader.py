@@ -54,9 +54,6 @@ class LoadedModel:
     """A model in memory.
 
     Attributes:
-        name: Display name.
-        path: Its folder.
-        target: The target model.
         tokenizer: A transformers tokenizer.
         markup: The marks around thinking and tool calls.
         hidden_ids: Control tokens that are no such mark.
@@ -96,11 +93,8 @@ def load_checkpoint(
 ) -> LoadedModel:
     """Load a checked model folder.
 
-    Args:
-        checkpoint: The folder, checked by `checkpoint.check`.
-        policy: How weights are held on this device.
-        report: Called with the progress, 0..1, and its phase; may raise to stop.
-        probes: Results of probing drafting heads; None takes heads as published.
+    `report` gets the progress, 0..1, and its phase, and may raise to stop. Without `probes`, the results of probing
+    drafting heads, heads are taken as published.
 
     Raises:
         EngineError: REFUSED, when weights and configuration do not fit together.
@@ -144,11 +138,7 @@ def load_checkpoint(
 
 
 def _tokenizer(folder: Path) -> Any:
-    """Return the tokenizer of a folder; config.json only tells its class, where transformers knows the architecture.
-
-    Raises:
-        EngineError: REFUSED, when it cannot be read.
-    """
+    """Return a folder's tokenizer, or raise REFUSED; config.json only tells its class."""
     safely: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
     try:
         config = AutoConfig.from_pretrained(folder, **safely)
@@ -164,7 +154,6 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _end_ids(tokenizer: Any, *settings: dict[str, Any]) -> frozenset[int]:
-    """Return all end tokens that a tokenizer and some settings name."""
     ids: set[int] = set()
     for value in (tokenizer.eos_token_id, *(named.get(_END) for named in settings)):
         ids.update(token for token in (value if isinstance(value, list) else [value]) if type(token) is int)
@@ -217,10 +206,7 @@ def _tokens(checkpoint: Checkpoint) -> dict[int, str]:
 def check_folders(model: str, draft_model: str, data: Path) -> list[Checkpoint]:
     """Return the checked folders of a model and, where it takes drafts, of its draft model.
 
-    Args:
-        model: Folder or name.
-        draft_model: The same of the draft model, "" for none.
-        data: The data folder.
+    Each is given as a folder or a name; "" for no draft model.
 
     Raises:
         EngineError: NOT_FOUND, REFUSED or UNSUPPORTED.
@@ -232,16 +218,11 @@ def check_folders(model: str, draft_model: str, data: Path) -> list[Checkpoint]:
 
 
 def footprints(parts: Sequence[Checkpoint], here: Machine, *, anyway: bool) -> list[Footprint]:
-    """Return the memory footprints of models on a machine.
-
-    Args:
-        parts: The model, and its draft model if there is one.
-        here: The machine.
-        anyway: Whether they may take more memory than there is.
+    """Return the memory footprints of a model and, if there is one, its draft model.
 
     Raises:
         EngineError: REFUSED, see `memory_fit.measure_footprint`; TOO_BIG, when they do not fit together for the
-            default context.
+            default context, unless `anyway`.
     """
     found = [memory_fit.measure_footprint(part.config, part.tensors, part.head, here) for part in parts]
     if not anyway:

@@ -91,7 +91,6 @@ class HeadWiring:
 
     @property
     def wiring(self) -> Wiring:
-        """The three choices."""
         return Wiring(Hidden(self.hidden), Concat(self.concat), Norms(self.norms))
 
 
@@ -101,9 +100,6 @@ class HeadBinding:
 
     Attributes:
         folder: The head's folder: relative to the manifest, or absolute when the model is elsewhere too.
-        hidden_size: Of the model.
-        vocabulary: Of the model, in tokens.
-        layers: Of the model.
         target_sha256: Hash over some tensors of the model, see `head_source.target_fingerprint`.
         target: The model's absolute path when it is not beside the manifest but used in place, else empty.
     """
@@ -122,7 +118,6 @@ class Manifest:
 
     Attributes:
         id: Name of the folder, and the name that `--model` takes.
-        name: Display name.
         licence: SPDX identifier.
         source: Origin of the weights, for display.
         revision: Counts up when the recipe changes and the model must be installed again.
@@ -196,17 +191,11 @@ def differing_files(folder: Path, manifest: Manifest, report: Report) -> tuple[s
 
 
 def record_files(folder: Path, names: Iterable[str]) -> tuple[FileRecord, ...]:
-    """Return size and sha256 of the files `names` in `folder`."""
     return tuple(FileRecord(name, (folder / name).stat().st_size, file_sha256(folder / name)) for name in names)
 
 
 def file_sha256(path: Path, check: Callable[[], None] = lambda: None) -> str:
-    """Return the sha256 of a file's content, in hex.
-
-    Args:
-        path: The file.
-        check: Called before each part of it; may raise something to stop.
-    """
+    """Return the sha256 of a file's content, in hex; `check` is called before each part of it and may raise to stop."""
     found, block = hashlib.sha256(), bytearray(_BLOCK)
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(block):
@@ -274,11 +263,8 @@ class Recipe:
     Attributes:
         folder: The folder of the recipe and the head's files.
         id: Name of the installed folder.
-        name: Display name.
-        licence: SPDX identifier.
         revision: Counts up when an installed model must be built again.
         requirement: The pinned requirement whose wheel holds the weights.
-        wheel: The wheel file.
         weights: The GGUF file inside the wheel.
         generation: Content of generation_config.json: end tokens and the recommended sampling.
         head: How the drafting head is connected, and its files.
@@ -297,7 +283,6 @@ class Recipe:
 
 
 def read_recipe(folder: Path) -> Recipe:
-    """Return the recipe that ships in `folder`."""
     body = json.loads((folder / RECIPE_NAME).read_bytes())
     return Recipe(
         **{

@@ -66,7 +66,6 @@ class Footprint:
     Attributes:
         weights: Bytes of the model.
         head: Bytes of its drafting head, and of the rows of the output head that it drafts from.
-        caches: The caches of the layers.
         head_layers: Layers of the drafting head, with caches like those of the model.
         rows: Numbers that a forward needs for each row.
         scores: Numbers that it needs for each row and each token of the context.
@@ -95,12 +94,9 @@ class Fit:
 
     Attributes:
         context: Tokens.
-        weights: The model.
-        head: Its drafting head.
         cache: Caches of the context, checkpoints included.
         scratch: Peak of a prefill above the rest.
         reserve: Kept free for the system and this program.
-        memory: Of the machine.
         limit: Part of it that models can use, by Metal's account on a Mac.
     """
 
@@ -120,7 +116,6 @@ class Fit:
 
     @property
     def verdict(self) -> MemoryVerdict:
-        """Whether the model fits."""
         if self.total + self.reserve <= comfortable(self.memory, self.limit):
             return MemoryVerdict.FITS
         if self.total <= min(self.memory - self.reserve, self.limit):
@@ -129,7 +124,6 @@ class Fit:
 
     @property
     def in_words(self) -> str:
-        """The sum as text for the user."""
         parts = [f"weights {formatting.size(self.weights)}"]
         if self.head:
             parts.append(f"drafting head {formatting.size(self.head)}")
@@ -145,12 +139,7 @@ class Fit:
 
 
 def comfortable(memory: int, limit: int) -> float:
-    """Return the most bytes that a model that fits takes together with the reserve.
-
-    Args:
-        memory: Bytes of the machine.
-        limit: Bytes of it that models can use.
-    """
+    """Return the most bytes that a model that fits takes together with the reserve."""
     return min(memory * _COMFORT, limit)
 
 
@@ -160,13 +149,7 @@ def measure_footprint(
     head: HeadSource | None,
     machine: Machine,
 ) -> Footprint:
-    """Return the footprint of a checked model on a machine.
-
-    Args:
-        config: Its config.json, laid flat.
-        tensors: Its own tensors.
-        head: Its drafting head.
-        machine: The machine.
+    """Return the footprint of a checked model, its config.json laid flat, on a machine.
 
     Raises:
         EngineError: REFUSED, when a setting that is needed is missing or out of range.
@@ -225,11 +208,7 @@ def combined_fit(one: Fit, other: Fit) -> Fit:
 
 
 def check_fit(name: str, fit: Fit) -> None:
-    """Check that the model `name` fits, even if only tightly.
-
-    Raises:
-        EngineError: TOO_BIG, with the sum.
-    """
+    """Check that the model `name` fits, even if only tightly; else raise TOO_BIG with the sum."""
     if fit.verdict is MemoryVerdict.TOO_BIG:
         raise EngineError(
             ErrorKind.TOO_BIG,
@@ -251,7 +230,6 @@ def _loaded(config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]) -> Map
 
 
 def _bytes(tensors: Mapping[str, TensorSpec], packings: Mapping[str, Any], machine: Machine) -> int:
-    """Return the bytes of tensors in memory."""
     if not machine.packed:
         return machine.item * _numbers(tensors, packings)
     return sum(

@@ -38,11 +38,6 @@ def differing_tensors(head: HeadSource, folder: Path, tensors: Mapping[str, Tens
     """Return the name of a tensor that a head repeats with other values than its target's; empty when there is none.
 
     Tensors that are packed in another way cannot be compared and count as shared.
-
-    Args:
-        head: The head.
-        folder: The target's folder.
-        tensors: The target's tensors, in files there.
     """
     for raw, location in head.tensors.items():
         endings = next((ends for end, ends in _REPEATED.items() if raw == end or raw.endswith(f".{end}")), ())
@@ -69,18 +64,10 @@ def _sample(location: Location) -> bytes:
 
 
 def join(target: Path, head: Path, data: Path, name: str = "") -> Path:
-    """Join a model and its head; joining the same two again renews their binding.
+    """Join a model and its head-only folder; return the pair's folder, which loads like any model's.
 
-    Whether the head predicts this model is probed when the pair is loaded.
-
-    Args:
-        target: The model's folder.
-        head: The head-only folder.
-        data: The data folder; it may not exist yet.
-        name: Name of the pair, by default the model's with "+mtp".
-
-    Returns:
-        The pair's folder, which loads like any model's.
+    Joining the same two again renews their binding. Whether the head predicts this model is probed when the pair is
+    loaded. The pair's name is by default the model's with "+mtp".
 
     Raises:
         EngineError: NOT_FOUND or REFUSED, when one of the folders is no sound one; UNSUPPORTED, when they do not
@@ -108,11 +95,7 @@ def join(target: Path, head: Path, data: Path, name: str = "") -> Path:
 
 
 def split(folder: Path) -> None:
-    """Delete a pair; its two folders stay as they are.
-
-    Raises:
-        EngineError: BAD_REQUEST, when `folder` is no pair.
-    """
+    """Delete a pair, its two folders untouched; raises BAD_REQUEST, when `folder` is no pair."""
     if manifest.read_pair(folder) is None:
         raise EngineError(
             ErrorKind.BAD_REQUEST, f"{folder.name} was not joined from two folders, so it cannot be split."

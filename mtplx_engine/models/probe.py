@@ -62,16 +62,10 @@ def probe(
     tokens: mx.array,
     policy: Policy,
 ) -> ProbeResult:
-    """Measure all wirings of a head and return the best.
+    """Measure all wirings of a head and return the best; `published` is preferred where it is as good as another.
 
-    Args:
-        family: The target's.
-        config: Its configuration, laid flat.
-        model: The target.
-        raw: The head's tensors, as `head_builder.build_head` takes them.
-        published: The wiring that is preferred where it is as good as another.
-        tokens: [T] ids of `TEXT`, T at most `MOST_TOKENS` and more than 16.
-        policy: How weights are held on this device.
+    `config` is the target's, laid flat, `raw` as for `head_builder.build_head`, and `tokens` [T] are the ids of `TEXT`,
+    T at most `MOST_TOKENS` and more than 16.
 
     Raises:
         HeadMismatchError: The tensors do not fit the model.
@@ -130,16 +124,7 @@ class _UnusableHeadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HeadConnector:
-    """Connects a loaded model with its drafting head.
-
-    Attributes:
-        checkpoint: The folder that the model was loaded from.
-        trunk: Its family.
-        model: The mlx-lm model.
-        encode: Turns text into token ids.
-        policy: How weights are held on this device.
-        memory: Results of earlier probes; None takes the published wiring unprobed.
-    """
+    """Connects a loaded model with its drafting head; `memory` None takes the published wiring unprobed."""
 
     checkpoint: Checkpoint
     trunk: Trunk

@@ -90,14 +90,7 @@ def read(path: Path) -> dict[str, TensorSpec]:
 
 
 def sample_tensor(file: BinaryIO, spec: TensorSpec, starts: Iterable[int], most: int) -> bytes:
-    """Read up to `most` bytes of a tensor at each of some offsets, and join them.
-
-    Args:
-        file: The file that it is in.
-        spec: Its entry in the header.
-        starts: Offsets in bytes from the tensor's first.
-        most: Bytes at each.
-    """
+    """Read up to `most` bytes of a tensor at each of some offsets, in bytes from its first, and join them."""
     parts = []
     for start in starts:
         file.seek(spec.begin + start)

@@ -38,10 +38,7 @@ _CHUNK = 1 << 20
 def fetch_wheel(recipe: Recipe, work: Path, report: Report) -> Path:
     """Download the recipe's wheel into the empty folder `work` and return its path, hash checked.
 
-    Args:
-        recipe: Names the requirement, and the size and sha256 of its wheel.
-        work: Also holds the unfinished download, so that a crash leaves nothing elsewhere.
-        report: Called with the downloaded share of the wheel.
+    The unfinished download is in `work` too, so that a crash leaves nothing elsewhere.
 
     Raises:
         EngineError: DOWNLOAD, when there is no network or the bytes are not the expected ones.
@@ -155,10 +152,7 @@ _DOWNLOADED, _UNPACKED, _REPACKED = 0.6, 0.7, 0.95
 def ensure(data: Path, report: Report, source: Recipe | None = None) -> Path:
     """Return the folder of the installed starter model, set up first when it is not complete.
 
-    Args:
-        data: The data folder.
-        report: Called with the progress of the set-up; not called when the model is in place.
-        source: The recipe, by default the shipped one.
+    `report` is not called when the model is in place. `source` is by default the shipped recipe.
 
     Raises:
         EngineError: DOWNLOAD, when it could not be fetched, checked or written. The model's folder is
@@ -190,7 +184,6 @@ def ensure(data: Path, report: Report, source: Recipe | None = None) -> Path:
 
 
 def shipped_recipe() -> Recipe:
-    """Return the recipe that ships with the code."""
     return manifest.read_recipe(paths.resources() / "starter")
 
 

@@ -72,10 +72,7 @@ class Want(NamedTuple):
 def check_trunk(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Stored]) -> None:
     """Check that tensors of a model do not contradict each other.
 
-    Args:
-        folder: Its folder.
-        config: Its config.json, not laid flat.
-        tensors: Its tensors, without those of its head.
+    `config` is not laid flat; `tensors` are without those of its head.
 
     Raises:
         EngineError: REFUSED, when one is there twice, an expert lacks a part, or a type is impossible.
@@ -91,20 +88,13 @@ def misfit(folder: Path, mismatch: str) -> Exception:
 
 
 def head_problem(config: Mapping[str, Any], head: HeadSource, tensors: Mapping[str, Stored]) -> str:
-    """Return why a drafting head cannot be its model's, one sentence; empty when it may be.
-
-    Args:
-        config: The model's config.json, laid flat.
-        head: The head.
-        tensors: The model's tensors.
-    """
+    """Return why a drafting head cannot be its model's, one sentence, empty when it may be; `config` is laid flat."""
     specs = {raw: location.spec for raw, location in head.tensors.items()}
     mismatch = contradiction(specs) or _other_width(config, specs) or _other_layer(specs, tensors)
     return unfit(mismatch) if mismatch else ""
 
 
 def unfit(mismatch: str) -> str:
-    """Return the sentence that says that a head does not fit, and why."""
     return f"The drafting head does not fit this model ({one_line(mismatch, _LONGEST_MISMATCH)}), so it is off."
 
 
@@ -234,13 +224,7 @@ def _method(folder: Path, config: Mapping[str, Any]) -> str:
 def tensor_mismatch(wanted: Mapping[str, Want], found: Mapping[str, Stored], spell: Callable[[str], str] = str) -> str:
     """Say in one clause what does not fit: the first tensor of each kind of mistake, and how many more there are.
 
-    Args:
-        wanted: The required tensors.
-        found: The stored ones.
-        spell: Turns a name into the file's.
-
-    Returns:
-        The clause, empty when exactly the wanted tensors are there and all fit.
+    Empty when exactly the wanted tensors are there and all fit. `spell` turns a name into the file's.
     """
     missing = [name for name in wanted if name not in found]
     wrong = [name for name, want in wanted.items() if name in found and not _fits(found[name], want)]
@@ -275,7 +259,6 @@ class Packing:
     """How a matrix is quantized, in mlx's terms.
 
     Attributes:
-        bits: Bits of a number.
         group_size: Numbers in a row that share a scale.
         mode: "affine", or mlx's name of a microscaling format.
     """

@@ -23,13 +23,10 @@ class Target:
 
     Args:
         family: Its family.
-        model: The mlx-lm model.
+        model: The mlx-lm model, which mlx-lm itself can run too.
         vocabulary: V, the number of logits.
         width_multiple: Verify steps are this many rows wide, or a multiple; 1 leaves them as they are.
         hidden: Which hiddens it returns: those that its drafting head reads.
-
-    Attributes:
-        model: The mlx-lm model, which mlx-lm itself can run too.
     """
 
     def __init__(

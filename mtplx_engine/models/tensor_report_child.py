@@ -36,11 +36,7 @@ def report(folder: Path) -> dict[str, str]:
 
 
 def _compare(checked: Checkpoint) -> str:
-    """Return why the head is off, empty when it is not.
-
-    Raises:
-        EngineError: REFUSED, see `weights.load`.
-    """
+    """Return why the head is off, empty when it is not; raises REFUSED as `weights.load` does."""
     from mtplx_engine.models import head_builder, weights
     from mtplx_engine.models.families.registry import family_for
 

@@ -98,15 +98,10 @@ def load(checkpoint: Checkpoint) -> nn.Module:
 
 
 def check(module: nn.Module, weights: Mapping[str, mx.array], spell: Callable[[str], str] = str) -> None:
-    """Check that tensors are those of a module: names, shapes and types.
-
-    Args:
-        module: A model or head.
-        weights: Tensors by its names.
-        spell: Turns such a name into that of the file.
+    """Check names, shapes and types of a module's tensors; `spell` turns a name into that of the file.
 
     Raises:
-        MismatchError: They are not.
+        MismatchError: They are not the module's.
     """
     found = kinds(weights)
     wanted = {name: _want(array) for name, array in parameters(module).items()}
@@ -119,12 +114,10 @@ def check(module: nn.Module, weights: Mapping[str, mx.array], spell: Callable[[s
 
 
 def kinds(weights: Mapping[str, mx.array]) -> dict[str, Kind]:
-    """Return type and shape of arrays."""
     return {name: Kind(_DTYPES.get(array.dtype, str(array.dtype)), array.shape) for name, array in weights.items()}
 
 
 def parameters(module: nn.Module) -> Arrays:
-    """Return the parameters of a module by name."""
     return cast("Arrays", dict(tree_flatten(module.parameters())))  # type: ignore[no-untyped-call]
 
 
@@ -197,11 +190,7 @@ def _strict(model: type[nn.Module], left_out: frozenset[str]) -> type[nn.Module]
 
 
 def _check_packing(module: nn.Module, weights: Arrays, spell: Callable[[str], str]) -> None:
-    """Check the sizes that mlx divides by when it packs a module: a zero there ends the process.
-
-    Raises:
-        MismatchError: One is zero, or packed tensors are not of the module's size.
-    """
+    """Check sizes that mlx divides by when it packs a module, as a zero ends the process; raises `MismatchError`."""
     found = kinds(weights)
     for name, array in parameters(module).items():
         stored, scales = found.get(name), found.get(f"{name.removesuffix('.weight')}.scales")
@@ -250,11 +239,7 @@ def _want(array: mx.array) -> Want:
 
 
 def _check_settings(arguments: type, config: Mapping[str, Any], error: Exception) -> None:
-    """Find the setting in config.json that kept mlx-lm from building the model.
-
-    Raises:
-        EngineError: REFUSED, when there is one that is missing or no size.
-    """
+    """Raise REFUSED, if a setting of config.json that is missing or no size kept mlx-lm from building the model."""
     for field in dataclasses.fields(arguments) if dataclasses.is_dataclass(arguments) else ():
         value, is_number = config.get(field.name), field.type in (int, "int")
         is_required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

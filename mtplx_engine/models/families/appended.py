@@ -32,11 +32,7 @@ class AppendedModel:
     """Mixin before one of mlx-lm's model classes; refuses tensors that those would drop silently."""
 
     def sanitize(self: Any, weights: dict[str, mx.array]) -> dict[str, mx.array]:
-        """Convert the trunk's tensors, those of the head being left out already.
-
-        Raises:
-            ValueError: A tensor is behind the last layer; the message names it.
-        """
+        """Convert the trunk's tensors, without the head's; ValueError names a tensor behind the last layer."""
         for name in weights:
             match = _LAYER.match(name)
             if match and int(match[1]) >= self.args.num_hidden_layers:
@@ -60,7 +56,6 @@ class AppendedFamily:
 
     Attributes:
         model: The model class, with the head's attention.
-        args: The class of its arguments.
         stock: mlx-lm's own model class, whose `sanitize` converts the original layout.
         head: Makes the head from arguments and wiring; it decides which hidden goes into the next step.
         array_mask: Whether attention takes its mask as an array.
@@ -73,15 +68,12 @@ class AppendedFamily:
     array_mask: bool
 
     def model_classes(self, config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:  # noqa: ARG002 - one for all
-        """Return the model and its arguments for `load_model`."""
         return self.model, self.args
 
     def ends(self, model: nn.Module) -> EmbeddingAndHead:
-        """Return embedding, final norm and output head."""
         return EmbeddingAndHead(model.model.embed_tokens, model.model.norm, model.lm_head)
 
     def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
-        """Forward tokens [M] through the trunk; returns [M, H] before the final norm."""
         hidden = model.model.embed_tokens(tokens[None])
         mask = create_attention_mask(hidden, layers[0], return_array=self.array_mask)
         for block, cache in zip(model.model.layers, layers, strict=True):
@@ -105,7 +97,6 @@ class AppendedFamily:
         return Wiring()
 
     def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
-        """Make a head for a model with this configuration."""
         return self.head(self.args.from_dict(config), wiring)
 
 
@@ -146,11 +137,7 @@ class LatentAttention:
 
 
 class LatentModel(AppendedModel):
-    """Mixin before one of mlx-lm's model classes, whose layers get that attention.
-
-    Attributes:
-        attention: One of mlx-lm's attention classes with `LatentAttention` in front.
-    """
+    """Mixin before an mlx-lm model class; its layers get `attention`, a class with `LatentAttention` in front."""
 
     attention: Any
 
@@ -161,12 +148,7 @@ class LatentModel(AppendedModel):
 
 
 class LatentHead(AppendedHead):
-    """An appended head whose block has that attention.
-
-    Attributes:
-        layer: mlx-lm's class of the target's decoder layers.
-        attention: As in the model.
-    """
+    """An appended head whose block, of mlx-lm's class `layer`, has the model's latent `attention`."""
 
     layer: Any
     attention: Any
@@ -177,13 +159,11 @@ class LatentHead(AppendedHead):
         super().__init__(block, args.hidden_size, args.rms_norm_eps, wiring)
 
     def block_output(self, inputs: mx.array, cache: Any) -> mx.array:
-        """Run the block over inputs [1, m, H]; returns [m, H] before the head's norm."""
         mask = cache.make_mask(inputs.shape[1], return_array=True, window_size=None)
         hidden: mx.array = self.layers[0](inputs, mask, cache)[0]
         return hidden
 
     def keys_values(self, normed: mx.array, offset: int) -> tuple[mx.array, mx.array]:
-        """Return latents and position keys."""
         cached: tuple[mx.array, mx.array] = self.layers[0].self_attn.keys_values(normed, offset)
         return cached
 
@@ -200,7 +180,6 @@ class Glm4MoeHead(AppendedHead):
         super().__init__(block, args.hidden_size, args.rms_norm_eps, wiring)
 
     def keys_values(self, normed: mx.array, offset: int) -> tuple[mx.array, mx.array]:
-        """Return keys and values of the block's attention."""
         attention = self.layers[0].self_attn
         shape = (1, normed.shape[1], attention.n_kv_heads, -1)
         keys = attention.k_proj(normed).reshape(shape)
@@ -244,11 +223,9 @@ class DeepseekV3Head(LatentHead):
     attention = DeepseekV3Attention
 
     def __call__(self, inputs: mx.array, cache: Any) -> mx.array:
-        """Run the block over inputs [1, m, H]; returns [m, H] before the head's norm."""
         return self.block_output(inputs, cache)
 
     def readout(self, hidden: mx.array) -> mx.array:
-        """Norm hiddens [m, H] for the output head."""
         rows: mx.array = self.norm(hidden)
         return rows
 

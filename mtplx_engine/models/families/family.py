@@ -66,7 +66,6 @@ class EmbeddingAndHead:
 
     Attributes:
         embedding: nn.Embedding or its quantized form.
-        norm: The final norm.
         output: nn.Linear, its quantized form, or `embedding` itself when they are tied.
     """
 
@@ -103,8 +102,6 @@ class MTPHead(nn.Module):
     Args:
         block: Decoder layer of mlx-lm: has `self_attn` and `input_layernorm`, is called with (inputs, mask, cache).
         size: H.
-        eps: Epsilon of the norms.
-        wiring: How it is connected.
     """
 
     def __init__(self, block: nn.Module, size: int, eps: float, wiring: Wiring) -> None:
@@ -154,11 +151,7 @@ _FUSED = re.compile(r"^(.*mlp\.)experts\.(gate_up|down)_proj$")
 
 
 def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
-    """Return tensors with numbered experts stacked to `switch_mlp` and fused ones split.
-
-    Args:
-        weights: Tensors by name; those that are no experts stay as they are.
-        count: Experts in a layer.
+    """Return tensors with the `count` numbered experts of a layer stacked to `switch_mlp` and fused ones split.
 
     Raises:
         ValueError: An expert is missing or unknown, has another shape or dtype than the first, or a fused array
@@ -192,11 +185,7 @@ def _split(prefix: str, projection: str, array: mx.array) -> dict[str, mx.array]
 
 
 def _check_numbered(names: Mapping[int, str], count: int, weights: Mapping[str, mx.array]) -> None:
-    """Check that experts 0 to `count` - 1 and no others are there and alike.
-
-    Raises:
-        ValueError: They are not; the message names one.
-    """
+    """Check that experts 0 to `count` - 1 and no others are there and alike; the ValueError names one."""
     some = min(names)
     missing = next((number for number in range(count) if number not in names), None)
     if missing is not None:

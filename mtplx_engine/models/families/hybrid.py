@@ -29,7 +29,6 @@ class HybridHead(MTPHead):
     """The MTP head of a hybrid model."""
 
     def keys_values(self, normed: mx.array, offset: int) -> tuple[mx.array, mx.array]:
-        """Return keys and values of the block's attention."""
         attention = self.layers[0].self_attn
         shape = (1, normed.shape[1], attention.num_key_value_heads, -1)
         keys = attention.k_norm(attention.k_proj(normed).reshape(shape)).transpose(0, 2, 1, 3)
@@ -43,8 +42,6 @@ class HybridFamily:
 
     Attributes:
         model: The model class, with taped layers.
-        model_args: The class of the arguments of `model`.
-        text_args: The class of the language model's own arguments.
         block: Makes one full-attention decoder layer from the latter.
     """
 
@@ -54,11 +51,9 @@ class HybridFamily:
     block: Callable[[Any], nn.Module]
 
     def model_classes(self, config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:  # noqa: ARG002 - one for all
-        """Return the model and its arguments for `load_model`."""
         return self.model, self.model_args
 
     def ends(self, model: nn.Module) -> EmbeddingAndHead:
-        """Return embedding, final norm and output head."""
         text = model.get("language_model", model)
         embedding = text.model.embed_tokens
         return EmbeddingAndHead(
@@ -66,7 +61,6 @@ class HybridFamily:
         )
 
     def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
-        """Forward tokens [M] through the trunk; returns [M, H] before the final norm."""
         trunk = model.model
         hidden = trunk.embed_tokens(tokens[None])
         mask = create_attention_mask(hidden, layers[trunk.fa_idx])
@@ -86,7 +80,6 @@ class HybridFamily:
         return Wiring(norms=Norms.PLUS_ONE if is_original else Norms.PLAIN)
 
     def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
-        """Make a head for a model with this configuration."""
         args = self.text_args.from_dict(copy.deepcopy(dict(config)))  # changes the rope settings it is given
         return HybridHead(self.block(args), args.hidden_size, args.rms_norm_eps, wiring)
 
@@ -145,10 +138,6 @@ QWEN3_NEXT = HybridFamily(Qwen3NextModel, qwen3_next.ModelArgs, qwen3_next.Model
 
 
 def _check_no_head(weights: Mapping[str, mx.array]) -> None:
-    """Check that no tensor seems to be a head's: where no head is searched for, mlx-lm would drop it silently.
-
-    Raises:
-        ValueError: One does; the message names it.
-    """
+    """Check that no tensor seems to be a head's: where no head is searched for, mlx-lm would drop it silently."""
     if strays := sorted(name for name in weights if "mtp." in name):
         raise ValueError(f"{strays[0]} is unknown")

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
 
 def model_classes(config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:  # noqa: ARG001 - one class for all
-    """Return the model and its arguments for `load_model`."""
     return Model, ModelArgs
 
 
 def ends(model: nn.Module) -> EmbeddingAndHead:
-    """Return embedding, final norm and output head."""
     trunk = model.model
     tied = model.args.tie_word_embeddings
     return EmbeddingAndHead(trunk.embed_tokens, trunk.norm, trunk.embed_tokens if tied else model.lm_head)
@@ -44,18 +42,12 @@ def hidden_states(model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.a
 
 
 class LlamaMTPHead(MTPHead):
-    """One Llama block over concat(norm(embedding of t+1), norm(hidden of t)), output after its own norm.
-
-    Args:
-        args: The target's arguments; the block has the same sizes.
-        wiring: How it is connected.
-    """
+    """A Llama block over concat(norm(embedding of t+1), norm(hidden of t)), output after its own norm."""
 
     def __init__(self, args: ModelArgs, wiring: Wiring | None = None) -> None:
         super().__init__(TransformerBlock(args), args.hidden_size, args.rms_norm_eps, wiring or Wiring())
 
     def keys_values(self, normed: mx.array, offset: int) -> tuple[mx.array, mx.array]:
-        """Return keys and values of the block's attention."""
         attention = self.layers[0].self_attn
         shape = (1, normed.shape[1], attention.n_kv_heads, -1)
         keys = attention.k_proj(normed).reshape(shape).transpose(0, 2, 1, 3)
@@ -69,10 +61,8 @@ def head_weights(raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict
 
 
 def wiring(shapes: Mapping[str, tuple[int, ...]]) -> Wiring:  # noqa: ARG001 - our heads are all made alike
-    """Return how our heads are connected."""
     return Wiring()
 
 
 def new_head(config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
-    """Make a head for a model with this configuration."""
     return LlamaMTPHead(ModelArgs.from_dict(config), wiring)

@@ -30,18 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlainFamily:
-    """A family without a supported head; see `Trunk` for its methods.
-
-    Attributes:
-        model: The model class.
-        args: The class of its arguments.
-    """
+    """A family without a supported head; see `Trunk` for its methods."""
 
     model: type[nn.Module]
     args: type
 
     def model_classes(self, config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:  # noqa: ARG002 - one for all
-        """Return the model and its arguments for `load_model`."""
         return self.model, self.args
 
     def ends(self, model: nn.Module) -> EmbeddingAndHead:

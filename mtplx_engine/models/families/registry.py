@@ -27,7 +27,6 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def trunk_for(config: Mapping[str, Any]) -> Trunk:
-    """Return how to decode plainly with a model that has this config.json."""
     return FAMILIES.get(config["model_type"]) or PLAIN[config["model_type"]]
 
 

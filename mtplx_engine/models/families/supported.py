@@ -59,10 +59,7 @@ def has_head(config: Mapping[str, Any], names: Iterable[str]) -> bool:
 def why_plain(config: Mapping[str, Any], names: Iterable[str], *, head: bool) -> str:
     """Return why a model has no drafter of its own, one sentence; empty when its head may be used.
 
-    Args:
-        config: Its config.json, laid flat.
-        names: Its tensors' names, without those of the head that was found.
-        head: Whether a head was found.
+    `config` is laid flat; `names` are without those of the head, if one was found.
     """
     later = PLAIN_ONLY.get(config["model_type"])
     if later and not takes_drafts(config):
