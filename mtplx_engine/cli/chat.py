@@ -41,14 +41,7 @@ _LEAVE = "Press Ctrl-C again or /quit to leave."
 
 @dataclass(frozen=True, slots=True)
 class TerminalAnswer:
-    """A whole answer.
-
-    Attributes:
-        text: The text that was shown.
-        tokens: Its token ids.
-        finished: Why it ended, and its statistics.
-        reason: Why the last draft depth was chosen; None when nothing was decided.
-    """
+    """A whole answer and its statistics; `reason` is why the last draft depth was chosen, None when it was not."""
 
     text: str
     tokens: tuple[int, ...]
@@ -57,15 +50,7 @@ class TerminalAnswer:
 
 
 class TerminalSession:
-    """An engine with a loaded model, which answers on stdout.
-
-    Args:
-        engine: Has loaded the model.
-        info: The model.
-
-    Attributes:
-        info: The model.
-    """
+    """An engine with a loaded model, which answers on stdout."""
 
     def __init__(self, engine: EngineProtocol, info: ModelInfo) -> None:
         self._engine = engine
@@ -75,16 +60,7 @@ class TerminalSession:
     def answer(
         self, messages: Sequence[ChatMessage], wanted: AnswerOptions, write: Callable[[str], None]
     ) -> TerminalAnswer:
-        """Answer a chat; Ctrl-C ends the answer, a second one the command.
-
-        Args:
-            messages: The chat so far.
-            wanted: How to answer.
-            write: Gets the text piece by piece.
-
-        Raises:
-            EngineError: The engine could not answer.
-        """
+        """Answer a chat, with the text piece by piece to `write`; Ctrl-C ends the answer, a second one the command."""
         self._count += 1
         sampler = wanted.sampler(self.info.recommended)
         request = Generate(self._count, tuple(messages), sampler, wanted.max_tokens, wanted.stop)
@@ -120,12 +96,7 @@ def open_session(
 ) -> TerminalSession:
     """Load a model, by default the user's default model, and show the progress on stderr.
 
-    Args:
-        model: An installed model or a folder, None for the default.
-        draft_model: A model that drafts for it, "" for none.
-        data: The data folder.
-        new_engine: Makes the engine.
-        anyway: Load it even when it will not fit into memory.
+    `draft_model` drafts for it, "" for none; `anyway` loads it even when it will not fit into memory.
 
     Raises:
         EngineError: There is no such model, or it cannot be loaded.
@@ -151,13 +122,7 @@ def _show_prefill(event: PrefillProgress, line: ProgressLine) -> None:
 
 
 class Chat:
-    """A conversation: its messages, and the loop that reads and answers.
-
-    Args:
-        session: Answers.
-        wanted: How to answer.
-        console: Shows the answers.
-    """
+    """A conversation: its messages, and the loop that reads and answers."""
 
     def __init__(self, session: TerminalSession, wanted: AnswerOptions, console: Console) -> None:
         self._session = session

@@ -8,7 +8,6 @@ from mtplx_engine.cli.exit import end
 
 
 def main() -> NoReturn:
-    """Run the command line of this process and end it with its exit code."""
     try:
         from mtplx_engine.cli import main as command  # takes a while
 

@@ -87,12 +87,7 @@ def _ask_token(host: str) -> str:
 
 
 def inspect_repo(connection: HubConnection, wanted: DownloadPlan) -> RepoInspection:
-    """Inspect a repository before it is downloaded; Ctrl-C ends that.
-
-    Raises:
-        EngineError: The hub refuses or cannot be reached.
-        KeyboardInterrupt: Ctrl-C was pressed.
-    """
+    """Inspect a repository before it is downloaded; Ctrl-C ends that with KeyboardInterrupt."""
 
     def work(cancel: CancelToken, report: Report) -> RepoInspection:
         report(0.0, "Looking at it")
@@ -161,12 +156,7 @@ def _run_search(arguments: argparse.Namespace, _new_engine: NewEngine) -> int:
 
 
 def _sizes(connection: HubConnection, hits: tuple[Hit, ...], most: int) -> dict[str, int]:
-    """Return sizes in bytes of the models of at most `most` bytes; refusals of the hub are printed on stderr.
-
-    Raises:
-        EngineError: The hub cannot be reached.
-        KeyboardInterrupt: Ctrl-C was pressed.
-    """
+    """Return sizes in bytes of the models of at most `most` bytes; refusals of the hub are printed on stderr."""
     sizes: dict[str, int] = {}
     refused = []
 
@@ -265,11 +255,7 @@ def _run_pull(arguments: argparse.Namespace, _new_engine: NewEngine) -> int:
 
 
 def discard(unfinished: Unfinished, data: Path, *, as_json: bool) -> None:
-    """Delete what has arrived of a model, and say so.
-
-    Raises:
-        HubError: BUSY, while a program downloads it.
-    """
+    """Delete what has arrived of a model, and say so; raise HubError (BUSY) while a program downloads it."""
     download.discard(data, unfinished.plan)
     console, name = Console(sys.stdout), unfinished.plan.id
     if as_json:
@@ -313,11 +299,7 @@ class _Pull:
         return running, _watch(running, as_json=self._arguments.json)
 
     def _plan(self) -> DownloadPlan | None:
-        """Return what is to be downloaded, in place of an earlier plan; None when it is installed, which is printed.
-
-        Raises:
-            EngineError: It cannot be had, or would be refused when it is loaded, or will not fit into memory.
-        """
+        """Return what is to be downloaded, in place of an earlier plan; None when it is installed, which is printed."""
         unfinished = download.unfinished_called(self._name, self._data)
         installed = VersionCheck.find(self._data, self._name)
         asked = self._asked(unfinished, installed)
@@ -364,11 +346,7 @@ class _Pull:
             return remote_inspect.plan_download(self._connection, self._arguments.model, plan.MAIN, head)
 
     def _judge(self, found: RepoInspection, *, anyway: bool) -> None:
-        """Print the verdict on a model before it is downloaded.
-
-        Raises:
-            EngineError: It will not fit into memory, and is not wanted all the same.
-        """
+        """Print the verdict on a model before its download; raise EngineError if it will not fit and not `anyway`."""
         for sentence in (found.reason, *found.found.notes):
             self._notes.line(sentence)
         if found.found.footprint is None:
@@ -430,10 +408,9 @@ def _contents(wanted: DownloadPlan) -> str:
 
 
 def _watch(running: Download, *, as_json: bool) -> Path | BaseException:
-    """Run a download and print its progress; the Mac stays awake meanwhile, and Ctrl-C pauses it.
+    """Run a download and print its progress; return the model's folder, or the error.
 
-    Returns:
-        The model's folder, or the error.
+    The Mac stays awake meanwhile, and Ctrl-C pauses the download.
     """
     speed = transfer_stats.Speed()
     with contextlib.ExitStack() as stack:

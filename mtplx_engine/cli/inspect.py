@@ -53,11 +53,7 @@ def _run(arguments: argparse.Namespace, _new_engine: NewEngine) -> int:
 
 
 def _inspect(model: str, data: Path) -> Inspection:
-    """Inspect a model here; the hub is never asked without being told to.
-
-    Raises:
-        EngineError: NOT_FOUND, when there is no such model.
-    """
+    """Inspect a model here, or raise NOT_FOUND; the hub is never asked without being told to."""
     try:
         folder = library.resolve_model(model, data)
     except EngineError as error:

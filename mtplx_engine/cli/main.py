@@ -37,12 +37,7 @@ def new_engine() -> EngineProtocol:
 
 
 def main(arguments: list[str] | None = None, new_engine: NewEngine = new_engine) -> int:
-    """Run the command and return its exit code.
-
-    Args:
-        arguments: The command line, by default the process's.
-        new_engine: Makes the engine.
-    """
+    """Run a command line, by default the process's, and return its exit code."""
     _open_missing_streams()
     parser = build_parser()
     parsed = parser.parse_args(arguments)
@@ -77,7 +72,6 @@ def main(arguments: list[str] | None = None, new_engine: NewEngine = new_engine)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="mtplx", description="Chat with local language models, made fast by their own drafting heads."
     )

@@ -60,16 +60,7 @@ def _run_trial(
 ) -> _Result:
     """Load a model and run a trial on a thread, which mlx then belongs to, so that Ctrl-C is heard at once.
 
-    Args:
-        folder: The model.
-        arguments: Of the command: the data folder, the draft model, and whether to load it anyway.
-        new_engine: Makes the engine.
-        report: Told the progress.
-        start: Starts the trial, whose last event is its result.
-
-    Raises:
-        EngineError: The model cannot be loaded or tried.
-        KeyboardInterrupt: Ctrl-C ended it.
+    `start` starts the trial, whose last event is its result; Ctrl-C ends it with KeyboardInterrupt.
     """
     cancelled = threading.Event()
 
@@ -197,7 +188,6 @@ def _announcement(request: Measure) -> list[str]:
 
 
 def _forget(folder: Path, arguments: argparse.Namespace, data: Path, console: Console) -> None:
-    """Delete the measurements of a model on this machine, and say so."""
     backend.prepare()  # the key stands for the BLAS too
     from mtplx_engine.models import identity, loader  # these import mlx
 
@@ -277,7 +267,6 @@ def _run_check(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
 
 
 def render_check(report: ExactnessReport) -> str:
-    """Return a report on exactness as text for a terminal."""
     subject, verdict = report.subject, judge_exactness(report)
     compared = [(str(about), str(told)) for about, told in sentences.compared(report)]
     width = max(len(about) for about, _ in compared)

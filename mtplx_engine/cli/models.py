@@ -278,7 +278,6 @@ def _run_verify(arguments: argparse.Namespace, _new_engine: NewEngine) -> int:
 
 
 def _repair(installed: Manifest) -> str:
-    """Return how to get the right files again."""
     source = plans.read_origin(installed.source)
     if source is None:
         return "Remove the model (mtplx remove) and set it up again."
@@ -328,11 +327,7 @@ def _run_remove(arguments: argparse.Namespace, _new_engine: NewEngine) -> int:
 
 
 def _is_sure(model: InstalledModel, typed: str, console: Console, *, asks: bool) -> bool:
-    """Return the user's answer; where nobody can be asked, the model's own name is enough.
-
-    Raises:
-        EngineError: BAD_REQUEST, when nobody can be asked about another name.
-    """
+    """Return the user's answer; where nobody can be asked, any but the model's own name is a BAD_REQUEST."""
     if asks:
         console.line(f"Delete {model.name} ({formatting.size(model.size)}, in {model.path.parent})? y for yes:")
         return sys.stdin.readline().strip().casefold() in ("y", "yes")

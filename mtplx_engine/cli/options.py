@@ -31,7 +31,6 @@ class Command:
     """A command of `mtplx`; `main` builds its parser and runs it.
 
     Attributes:
-        name: As it is typed.
         summary: A line for the list of commands, and the description in its own help.
         examples: Text below the options in its help.
         add_arguments: Declares its options.
@@ -66,7 +65,6 @@ class AnswerOptions:
     Attributes:
         sampling: The fields of SamplerConfig that were given.
         max_tokens: Limit of the answer, None for the context window.
-        stop: Strings that end the answer.
         system: The system message, None for the model's own.
     """
 
@@ -77,11 +75,7 @@ class AnswerOptions:
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> AnswerOptions:
-        """Return what parsed arguments say.
-
-        Raises:
-            EngineError: BAD_REQUEST, when a number is out of its range.
-        """
+        """Return what parsed arguments say; raise EngineError (BAD_REQUEST) when a number is out of its range."""
         names = (*_SAMPLING, "speculative_depth", "draft_core")
         given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
         if arguments.draft_model:
@@ -100,7 +94,6 @@ class AnswerOptions:
         return dataclasses.replace(recommended, **self.sampling)
 
     def opening(self) -> list[ChatMessage]:
-        """Return the messages that a chat starts with: the system message or none."""
         return [] if self.system is None else [ChatMessage("system", self.system)]
 
 
@@ -126,7 +119,6 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_draft_model(parser: argparse.ArgumentParser) -> None:
-    """Declare --draft-model."""
     parser.add_argument(
         "--draft-model",
         metavar="NAME|PATH",
@@ -136,13 +128,11 @@ def add_draft_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_context(parser: argparse.ArgumentParser) -> None:
-    """Declare --context, for which memory is judged."""
     text = f"judge whether it fits with so many tokens of context (default: {CONTEXT})"
     add_number(parser, "--context", CONTEXT, text)
 
 
 def add_anyway(parser: argparse.ArgumentParser, text: str) -> None:
-    """Declare --anyway, which does what was advised against."""
     parser.add_argument("--anyway", action="store_true", help=text)
 
 
@@ -152,7 +142,6 @@ def add_number(parser: argparse.ArgumentParser, name: str, default: int, text: s
 
 
 def add_depths(parser: argparse.ArgumentParser, text: str) -> None:
-    """Declare --depths, the draft depths to measure."""
     parser.add_argument(
         "--depths", metavar="N", type=int, choices=range(1, MAX_DEPTH + 1), nargs="+", default=[], help=text
     )
@@ -208,22 +197,14 @@ def _depth(text: str) -> Depth:
 
 
 def positive(text: str) -> int:
-    """Parse a whole number above 0.
-
-    Raises:
-        ArgumentTypeError: The text is something else.
-    """
+    """Parse a whole number above 0, else raise ArgumentTypeError."""
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
 
 
 def above_0(text: str) -> float:
-    """Parse a number above 0.
-
-    Raises:
-        ArgumentTypeError: The text is something else.
-    """
+    """Parse a number above 0, else raise ArgumentTypeError."""
     try:
         number = float(text)
     except ValueError:
@@ -240,9 +221,7 @@ def _not_empty(text: str) -> str:
 
 
 def find_model(model: str | None, data: Path, report: Report) -> Path:
-    """Return the folder that --model names, by default the user's default model, else the starter.
-
-    The starter is set up when it is missing.
+    """Return the folder that --model names, by default the user's default model, else the starter, set up if missing.
 
     Raises:
         EngineError: There is no such model, or the starter could not be set up.

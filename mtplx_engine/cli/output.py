@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 class Console:
-    """One output stream, a terminal or not.
-
-    Attributes:
-        terminal: Whether a user sees it directly.
-    """
+    """One output stream; `terminal` when a user sees it directly."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -43,11 +39,9 @@ class Console:
         self._line(unbroken(text))
 
     def text(self, text: str) -> None:
-        """Write several lines."""
         self._line(harmless(text))
 
     def json(self, value: object) -> None:
-        """Write a value as indented JSON."""
         self._line(_as_json(value, indent=1))
 
     def event(self, **fields: object) -> None:
@@ -123,16 +117,9 @@ def on_thread(
     tick: Callable[[], None] = lambda: None,
     every_s: float = 0.2,
 ) -> _T | BaseException:
-    """Run `work` on a thread of its own, so that Ctrl-C is heard at once whatever it waits for.
+    """Run `work` on a thread, so that Ctrl-C is heard at once whatever it waits for; return its result or exception.
 
-    Args:
-        work: Runs on the thread.
-        stop: Ends it; called at the first Ctrl-C.
-        tick: Called in intervals meanwhile, on the caller's thread.
-        every_s: The interval, in seconds.
-
-    Returns:
-        Its result, or its exception.
+    `stop` is called at the first Ctrl-C, `tick` every `every_s` seconds meanwhile on the caller's thread.
     """
     outcome: list[_T | BaseException] = []
 

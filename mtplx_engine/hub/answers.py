@@ -36,13 +36,7 @@ def refusal(
 ) -> HubError | None:
     """Return the error that an HTTP response stands for, None for a success or a redirection.
 
-    Args:
-        status: The HTTP status.
-        headers: The response's headers, with case-insensitive names.
-        host: The host that answered.
-        has_token: Whether a token was sent.
-        repo: The requested repository; "" for a request about the hub itself, such as a search.
-        file: The requested file of the repository, "" for none.
+    The names of `headers` are case-insensitive; `repo` is "" for a request about the hub itself, such as a search.
     """
     if status < 400:
         return None
@@ -90,13 +84,7 @@ def _busy(status: int, wait: float | None, host: str, details: str) -> HubError:
 
 
 def failure(error: httpx2.HTTPError | OSError, *, host: str, via_proxy: bool) -> HubError:
-    """Return the error that a failed connection stands for.
-
-    Args:
-        error: As the HTTP client raised it.
-        host: The host that was to be reached.
-        via_proxy: Whether the connection went through a proxy.
-    """
+    """Return the error that a failed connection stands for."""
     causes = _causes(error)
     # The address of a proxy may hold its password.
     details = type(error).__name__ if via_proxy else repr(error)
@@ -154,7 +142,6 @@ def odd(repo: str, problem: str, details: str = "") -> HubError:
 
 
 def disk_failure(error: OSError, what: str) -> HubError:
-    """Return the error that a failed write of `what` stands for."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         sentence = f"The disk is full, so {what} is paused; what has arrived is kept. Make room and try again."
         return HubError(HubErrorKind.DISK_FULL, sentence, repr(error))

@@ -45,13 +45,7 @@ _current: ContextVar[Api] = ContextVar("_current")
 
 
 class Api:
-    """Sends requests to a hub, on one thread and for the duration of the `with` block.
-
-    Args:
-        connection: How the hub is reached.
-        repo: The repository that the requests are about; "" for requests about the hub itself.
-        interrupt: Cancels a request at once.
-    """
+    """Sends requests about a repository, or "" for the hub itself, on one thread and only inside the `with` block."""
 
     def __init__(self, connection: HubConnection, repo: str = "", interrupt: CancelToken | None = None) -> None:
         self._connection = connection
@@ -74,12 +68,7 @@ class Api:
         self._wire.close()
 
     def model_info(self, revision: str) -> ModelInfo:
-        """Return the commit, the licence and the model card of the repository.
-
-        Raises:
-            HubError: There is no valid response.
-            CancelledError: The interrupt was set.
-        """
+        """Return the commit, the licence and the model card of the repository."""
         self._form = dict
         try:
             # Only what we read: the library refuses a response with any field that it does not understand.
@@ -88,12 +77,7 @@ class Api:
             raise self._odd(repr(error)) from error
 
     def account(self) -> str:
-        """Return the name of the account that the connection's token belongs to.
-
-        Raises:
-            HubError: The hub does not know the token, or cannot be asked.
-            CancelledError: The interrupt was set.
-        """
+        """Return the name of the account that the connection's token belongs to; raise HubError when there is none."""
         self._form = dict
         name = self._library.whoami(token=self._connection.token or "").get("name")
         if not isinstance(name, str):
@@ -101,22 +85,12 @@ class Api:
         return name
 
     def entries(self, path: str, parameters: dict[str, object]) -> Iterator[object]:
-        """Yield the entries of a list, page by page and unchecked, so that an odd one does not cost the others.
-
-        Raises:
-            HubError: There is no valid response.
-            CancelledError: The interrupt was set.
-        """
+        """Yield the entries of a list, page by page and unchecked, so that an odd one does not cost the others."""
         self._form, self._pages = list, 0
         yield from paginate(self._connection.endpoint + path, parameters, headers={})
 
     def answer(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the successful response to a request of the library.
-
-        Raises:
-            HubError: There is none.
-            CancelledError: The interrupt was set.
-        """
+        """Return the successful response to a request of the library, or raise HubError."""
         self._pages += 1
         return QUESTION.patiently(lambda: self._answer(str(request.url)), self._interrupt)
 

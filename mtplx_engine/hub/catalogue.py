@@ -13,15 +13,7 @@ _FILE = "models.toml"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A recommended model.
-
-    Attributes:
-        title: Name for the user.
-        target: Repository of the model.
-        head: Repository of its drafting head; "" when the model has its own.
-        good_for: Its uses, in a few words.
-        billions: Billions of parameters, rounded.
-    """
+    """A recommended model, with rounded `billions` of parameters; `head` is "" when the model has its own."""
 
     title: str
     target: str

@@ -43,14 +43,9 @@ def system_keychain() -> Keychain | None:
 
 
 class SecretStore:
-    """One secret; thread-safe.
+    """One secret, in memory only where there is no keychain; thread-safe.
 
     The keychain is asked when the secret is first needed, since it may show a dialog.
-
-    Args:
-        account: Its name in the keychain.
-        keychain: Where it is stored, None for memory only.
-        what: What it is called in messages.
     """
 
     def __init__(self, account: str, keychain: Keychain | None, what: str) -> None:
@@ -96,11 +91,7 @@ class SecretStore:
             raise self._not_stored("read back differently")
 
     def forget(self) -> None:
-        """Delete the secret, in memory and in the keychain.
-
-        Raises:
-            EngineError: STORAGE, when the keychain does not delete it.
-        """
+        """Delete the secret, in memory and in the keychain; raise EngineError (STORAGE) when the keychain does not."""
         with self._lock:
             self._secret, self._known = None, True
             if self._keychain is None:
@@ -140,20 +131,12 @@ class TokenStore(SecretStore):
         super().__init__(host, keychain, "the token")
 
     def set(self, secret: str) -> None:
-        """Replace the token, see `SecretStore.set`.
-
-        Raises:
-            EngineError: BAD_REQUEST, when it cannot be a token; STORAGE.
-        """
+        """Replace the token, see `SecretStore.set`; raise EngineError (BAD_REQUEST) when it cannot be one."""
         super().set(cleaned(secret))
 
 
 def cleaned(text: str) -> str:
-    """Return the token in pasted text.
-
-    Raises:
-        EngineError: BAD_REQUEST, when there is none.
-    """
+    """Return the token in pasted text; raise EngineError (BAD_REQUEST) when there is none."""
     token = text.strip()
     if not token:
         problem = "No access token was entered."

@@ -40,13 +40,7 @@ _LONGEST_PID = 20  # digits
 
 
 class Download:
-    """Installs one model. `run` belongs to a thread of its own, everything else is thread-safe.
-
-    Attributes:
-        plan: What is installed.
-        total: Bytes of all its files.
-        tally: Its progress.
-    """
+    """Installs one model. `run` belongs to a thread of its own, everything else is thread-safe."""
 
     def __init__(
         self,
@@ -70,10 +64,7 @@ class Download:
         self._interrupt.set()
 
     def run(self) -> Path:
-        """Fetch the missing files, check them and install the model.
-
-        Returns:
-            The model's folder.
+        """Fetch the missing files, check them, install the model and return its folder.
 
         Raises:
             HubError: It cannot be fetched, the disk has no room, or the model is refused.
@@ -121,7 +112,6 @@ class Download:
         return FileRecord(str(path.relative_to(folder)), source.size, sha256)
 
     def _extract_head(self, head: ExtractedHead, folder: Path, requests: Requests) -> tuple[FileRecord, ...]:
-        """Make the files of a head that is extracted from another repository."""
         assembler = RangeAssembler(head, self._connection, requests)
         assembler.open(self._interrupt, self._retries)
         record = self._fetch_file(head.source, assembler, folder.parent, folder / plans.HEAD_NAME)
@@ -176,18 +166,9 @@ class Download:
 
 
 def link_same(plan: DownloadPlan, folder: Path, installed: Path, interrupt: CancelToken) -> None:
-    """Hard-link those files of an installed model that a plan needs too into the plan's staging folder.
+    """Hard-link those files of an installed model that a plan needs too into its staging folder `folder`.
 
-    Does nothing where the volume has no hard links.
-
-    Args:
-        plan: What is downloaded.
-        folder: Its staging folder.
-        installed: The folder of the installed model, which may not exist.
-        interrupt: Cancels it.
-
-    Raises:
-        CancelledError: The interrupt was set.
+    Does nothing where the volume has no hard links, or where nothing is installed.
     """
     if installed.is_symlink():
         return
@@ -204,11 +185,7 @@ def link_same(plan: DownloadPlan, folder: Path, installed: Path, interrupt: Canc
 
 
 def leave_same(folder: Path, former: DownloadPlan, plan: DownloadPlan) -> None:
-    """Delete the files of a former plan from a staging folder that the new plan does not have.
-
-    Raises:
-        OSError: The disk does not delete them.
-    """
+    """Delete the files of a former plan from a staging folder that the new plan does not have."""
     same = {name: file.digest for _, file, name in plan.files()}
     for _, file, name in former.files():
         if same.get(name) != file.digest:
@@ -218,11 +195,7 @@ def leave_same(folder: Path, former: DownloadPlan, plan: DownloadPlan) -> None:
 
 
 def discard(data: Path, plan: DownloadPlan) -> None:
-    """Delete the partial files of a download that is cancelled.
-
-    Raises:
-        HubError: BUSY, while it is downloaded.
-    """
+    """Delete the partial files of a download that is cancelled; raise HubError (BUSY) while it is downloaded."""
     folder = _staging(data, plan)
     if not folder.parent.is_dir():
         return  # where a disk is not mounted, no folder must be made
@@ -265,11 +238,7 @@ def _staging(data: Path, plan: DownloadPlan) -> Path:
 
 @contextmanager
 def _only_one(folder: Path, title: str) -> Iterator[None]:
-    """Hold the lock of a staging folder.
-
-    Raises:
-        HubError: BUSY, when another thread or program holds it.
-    """
+    """Hold the lock of a staging folder; raise HubError (BUSY) when another thread or program holds it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     lock = os.open(_lock_of(folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -341,8 +310,7 @@ def _start(arguments: list[str]) -> subprocess.Popen[bytes]:
 def kept_awake(start: Callable[[list[str]], subprocess.Popen[bytes]] = _start) -> Iterator[None]:
     """Keep a Mac, but not its display, from idle sleep in the block; does nothing on other systems.
 
-    Args:
-        start: Starts `caffeinate`, which exits by itself if this process is killed.
+    `start` starts `caffeinate`, which exits by itself if this process is killed.
     """
     if platform.system() != "Darwin":
         yield
@@ -361,13 +329,7 @@ def kept_awake(start: Callable[[list[str]], subprocess.Popen[bytes]] = _start) -
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A download that has begun and is not installed.
-
-    Attributes:
-        plan: What is downloaded.
-        present: About how many bytes have arrived.
-        running: Whether a program fetches it now.
-    """
+    """A download that has begun and is not installed; about `present` bytes of it have arrived."""
 
     plan: DownloadPlan
     present: int
@@ -375,7 +337,6 @@ class Unfinished:
 
     @property
     def amount(self) -> str:
-        """How much has arrived, in words."""
         return f"{formatting.size(self.present)} of {formatting.size(self.plan.size)}"
 
 

@@ -67,12 +67,7 @@ IN_THE_FOLDER: Final = frozenset({HubErrorKind.READ_ONLY, HubErrorKind.NOT_CONNE
 
 
 class HubError(EngineError):
-    """A failure at the hub, or on the way to it or to the disk.
-
-    Attributes:
-        problem: Its kind.
-        wait_s: How long the hub asked us to wait, in seconds; None when it did not.
-    """
+    """A failure at the hub, or on the way to it or to the disk; `wait_s` is what the hub asked us to wait, or None."""
 
     def __init__(self, problem: HubErrorKind, message: str, details: str = "", *, wait_s: float | None = None) -> None:
         super().__init__(ErrorKind.DOWNLOAD, message, details)
@@ -99,7 +94,7 @@ class CancelledError(Exception):
 
 
 class CancelToken:
-    """Cancels everything that belongs to a download; thread-safe.
+    """Cancels everything that belongs to a download, which then raises CancelledError; thread-safe.
 
     A thread that waits for a silent server is woken by shutting down its connection.
     """
@@ -115,7 +110,6 @@ class CancelToken:
         return {"trace": self._note}
 
     def set(self) -> None:
-        """Cancel."""
         with self._lock:
             self._event.set()
             sockets = list(self._sockets)
@@ -123,7 +117,6 @@ class CancelToken:
             _shut_down(connection)
 
     def is_set(self) -> bool:
-        """Whether it is cancelled."""
         return self._event.is_set()
 
     def check(self) -> None:
@@ -132,11 +125,7 @@ class CancelToken:
             raise CancelledError
 
     def wait(self, seconds: float) -> None:
-        """Wait, at most until it is cancelled.
-
-        Raises:
-            CancelledError: It was cancelled.
-        """
+        """Wait, but raise CancelledError as soon as it is cancelled."""
         self._event.wait(seconds)
         self.check()
 

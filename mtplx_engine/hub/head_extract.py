@@ -53,15 +53,10 @@ def find_original(
 ) -> ExtractedHead | None:
     """Return the head in a repository, None without one; whether it fits is left to an inspection.
 
-    Args:
-        copier: Makes the sparse copy.
-        original: The repository.
-        config: The conversion's config.json, flattened and checked.
-        folder: Where the sparse copy is made.
+    `config` is the conversion's config.json, flattened and checked; the sparse copy is made in `folder`.
 
     Raises:
         EngineError: The repository is damaged, or of another model, or cannot be fetched.
-        CancelledError: The copier's interrupt was set.
         OSError: The disk cannot be written.
     """
     files = {file.name: file for file in original.files}
@@ -151,16 +146,7 @@ MAX_BYTES: Final = 64 << 20
 
 
 class SparseCopier:
-    """Makes sparse copies of repositories, with the headers of weights and the small files, up to `MAX_BYTES`.
-
-    Args:
-        connection: How the hub is reached.
-        interrupt: Cancels it.
-        retries: When to try again.
-
-    Attributes:
-        fetched: Bytes fetched so far.
-    """
+    """Makes sparse copies of repositories: the headers of weights and the small files, up to `MAX_BYTES` in all."""
 
     def __init__(self, connection: HubConnection, interrupt: CancelToken, retries: Retries) -> None:
         self._connection = connection
@@ -170,7 +156,6 @@ class SparseCopier:
         self.fetched = 0
 
     def close(self) -> None:
-        """Close all connections."""
         self._requests.close()
 
     def copy(self, repo: Repo, folder: Path) -> None:
@@ -178,7 +163,6 @@ class SparseCopier:
 
         Raises:
             HubError: The files cannot be fetched, or exceed `MAX_BYTES`.
-            CancelledError: The interrupt was set.
             OSError: The disk cannot be written.
         """
         for file in repo.files:
@@ -186,13 +170,11 @@ class SparseCopier:
                 self.copy_file(repo, file, folder)
 
     def copy_config(self, repo: Repo, folder: Path) -> None:
-        """Copy only the config.json of a repository to `folder`, see `copy`."""
         for file in repo.files:
             if file.name == config_checks.CONFIG_NAME:
                 self.copy_file(repo, file, folder)
 
     def copy_file(self, repo: Repo, file: RemoteFile, folder: Path) -> None:
-        """Copy one file of the repository to `folder`, see `copy`."""
         path = folder / file.name
         path.parent.mkdir(parents=True, exist_ok=True)
         if repository.is_weights(file.name):
@@ -264,13 +246,7 @@ class _Run(NamedTuple):
 
 
 class RangeAssembler:
-    """A `RangeSource` of an extracted head, whose bytes come from the original's files; thread-safe once it is open.
-
-    Args:
-        head: The head.
-        connection: How the hub is reached.
-        requests: Gives ranges of the original's files.
-    """
+    """A `RangeSource` of an extracted head, whose bytes come from the original's files; thread-safe once it is open."""
 
     def __init__(self, head: ExtractedHead, connection: HubConnection, requests: Requests) -> None:
         self._requests = requests
@@ -285,7 +261,6 @@ class RangeAssembler:
 
         Raises:
             HubError: One was changed, or the hub supports no ranges, or cannot be reached.
-            CancelledError: The interrupt was set.
         """
         for header in self._headers:
             retries.patiently(bind(self._check_header, header), interrupt)

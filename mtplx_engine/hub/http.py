@@ -59,12 +59,10 @@ class HubConnection:
 
     @property
     def host(self) -> str:
-        """The hub's host name."""
         return urlsplit(self.endpoint).hostname or ""
 
     @property
     def via_proxy(self) -> bool:
-        """Whether the hub is reached through a proxy."""
         return self._proxy() is not None
 
     def client(self, answer_s: float = _ANSWER_S) -> httpx2.Client:
@@ -122,13 +120,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 class Wire:
-    """Sends GET requests and follows redirections; thread-safe.
-
-    Args:
-        connection: How the hub is reached.
-        client: The HTTP client, closed with this.
-        interrupt: Cancels requests at once.
-    """
+    """Sends GET requests and follows redirections; thread-safe. It owns its client."""
 
     def __init__(self, connection: HubConnection, client: httpx2.Client, interrupt: CancelToken) -> None:
         self._connection = connection
@@ -136,7 +128,6 @@ class Wire:
         self._interrupt = interrupt
 
     def close(self) -> None:
-        """Close all connections."""
         self._client.close()
 
     @contextmanager
@@ -145,7 +136,6 @@ class Wire:
 
         Raises:
             HubError: There is none, or a redirection is unsafe, or the connection breaks off in the block.
-            CancelledError: The interrupt was set.
         """
         response: httpx2.Response | None = None
         try:

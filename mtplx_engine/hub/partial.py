@@ -32,13 +32,7 @@ _HASHES = {"sha256": _SHA256, "git": re.compile(r"[0-9a-f]{40}"), "parts": _SHA2
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a partial file will become; that of another identity is not resumed.
-
-    Attributes:
-        size: Bytes of the whole file.
-        digest: The hash of its content, see `Expected`.
-        etag: The server's ETag of its content, "" while it is unknown.
-    """
+    """What a partial file will become; that of another identity is not resumed. Its ETag is "" while it is unknown."""
 
     size: int
     digest: str
@@ -50,18 +44,10 @@ class Partial:
 
     A progress file counts the bytes of each segment, after they are written, so a kill costs at most one write of each
     thread. Thread-safe as long as one thread at a time writes into a segment.
-
-    Attributes:
-        identity: What the file will become.
-        segments: How many segments it has.
     """
 
     def __init__(self, path: Path, identity: Identity) -> None:
-        """Open the partial file of `path`, or begin anew when it has another identity.
-
-        Raises:
-            OSError: The disk cannot be read or written.
-        """
+        """Open the partial file of `path`, or begin anew when it has another identity."""
         self._path = path
         self._data_path, self._progress_path = _names(path)
         self._lock = threading.Lock()
@@ -79,7 +65,6 @@ class Partial:
         self.close()
 
     def close(self) -> None:
-        """Close both files."""
         for descriptor in (self._data, self._progress):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -91,7 +76,6 @@ class Partial:
         return sum(self._counts)
 
     def length(self, segment: int) -> int:
-        """Return the size of a segment."""
         return min(SEGMENT, self.identity.size - segment * SEGMENT)
 
     def missing(self, segment: int) -> tuple[int, int]:
@@ -100,7 +84,6 @@ class Partial:
         return start + self._counts[segment], start + self.length(segment)
 
     def is_full(self, segment: int) -> bool:
-        """Whether a segment is complete."""
         return self._counts[segment] == self.length(segment)
 
     def first_missing(self) -> int:
@@ -111,10 +94,7 @@ class Partial:
         return self.identity.size
 
     def write(self, offset: int, data: memoryview) -> int:
-        """Write bytes at `offset`, skipping those that have arrived already.
-
-        Returns:
-            How many were new.
+        """Write bytes at `offset`, skipping those that have arrived already; return how many were new.
 
         Raises:
             ValueError: Bytes before them are missing, or they exceed the file.
@@ -145,11 +125,9 @@ class Partial:
         return new
 
     def read(self, segment: int) -> bytes:
-        """Return the bytes of a segment."""
         return os.pread(self._data, self.length(segment), segment * SEGMENT)
 
     def set_etag(self, etag: str) -> None:
-        """Store the server's ETag of the content."""
         with self._lock:
             self.identity = dataclasses.replace(self.identity, etag=etag)
             self._write_progress()
@@ -162,11 +140,7 @@ class Partial:
             self._write_progress()
 
     def keep(self) -> None:
-        """Move the complete file to `path`, durably.
-
-        Raises:
-            OSError: The disk cannot be written.
-        """
+        """Move the complete file to `path`, durably."""
         self.close()
         files.sync(self._data_path)
         self._data_path.rename(self._path)
@@ -174,7 +148,6 @@ class Partial:
         self._progress_path.unlink()
 
     def discard(self) -> None:
-        """Delete the partial file."""
         self.close()
         self._data_path.unlink(missing_ok=True)
         self._progress_path.unlink(missing_ok=True)
@@ -257,7 +230,6 @@ class Expected:
         return f"{self.kind}:{self.value}"
 
     def hasher(self, size: int) -> Hasher:
-        """Return a hasher for content of `size` bytes."""
         return Hasher(self, size)
 
     def is_of(self, path: Path, check: Callable[[], None]) -> bool:
@@ -286,7 +258,6 @@ class Hasher:
         self._updates = tuple(updates)
 
     def update(self, data: bytes) -> None:
-        """Hash the next bytes."""
         for update in self._updates:
             update(data)
 

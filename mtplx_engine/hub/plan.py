@@ -49,9 +49,7 @@ class Part:
     """A tensor of an extracted head.
 
     Attributes:
-        name: Its name in the head.
         dtype: As safetensors spells it.
-        shape: Its shape.
         file: The file of the original repository that holds it.
         begin: Offset of its first byte there.
     """
@@ -84,9 +82,6 @@ class ExtractedHead:
     Attributes:
         original: The repository, with only the files that hold parts.
         architecture: The model's `model_type`.
-        hidden_size: Of the model.
-        vocabulary: Of the model, in tokens.
-        headers: The headers of the files.
         parts: Its tensors, in the order of the head's file.
     """
 
@@ -111,7 +106,6 @@ class ExtractedHead:
 
     @property
     def config(self) -> bytes:
-        """The head's config.json."""
         body = {
             "model_type": f"{self.architecture}_mtp",
             "hidden_size": self.hidden_size,
@@ -163,7 +157,6 @@ def _is_inside(part: Part, size: int) -> bool:
 
 HEAD_FOLDER: Final = "head"
 MAIN: Final = "main"
-"""The default branch."""
 
 PLAN_NAME: Final = "download.json"
 
@@ -174,7 +167,6 @@ class DownloadPlan:
 
     Attributes:
         id: Name of its folder under the models folder, and what `--model` takes.
-        title: Name for the user.
         target: The repository of the model.
         head: The repository of its drafting head, None when it has none or its own.
         taken: A drafting head that is extracted from another repository, None without one.
@@ -226,7 +218,6 @@ class DownloadPlan:
 
 
 def folder_name(repo_id: str) -> str:
-    """Return the name of the folder in which a repository's model is installed."""
     return repo_id.replace("/", "--")
 
 
@@ -250,11 +241,7 @@ def placed(data: Path, plan: DownloadPlan) -> DownloadPlan:
 
 
 def check_home(data: Path, plan: DownloadPlan) -> None:
-    """Check that the plan's home exists; it is never created, since its disk may only be unmounted.
-
-    Raises:
-        HubError: NOT_CONNECTED.
-    """
+    """Raise HubError (NOT_CONNECTED) without the plan's home; it is never created: its disk may only be unmounted."""
     if plan.home and not InstallFolders(data).is_there(Path(plan.home)):
         raise HubError(
             HubErrorKind.NOT_CONNECTED,
@@ -264,11 +251,6 @@ def check_home(data: Path, plan: DownloadPlan) -> None:
 
 
 def write_plan(folder: Path, plan: DownloadPlan) -> None:
-    """Store a plan in its staging folder.
-
-    Raises:
-        OSError: The disk cannot be written.
-    """
     files.write_json(folder / PLAN_NAME, dataclasses.asdict(plan))
 
 
@@ -307,13 +289,9 @@ def _staging_folders(data: Path) -> tuple[Path, ...]:
 
 
 def check_room(folder: Path, plan: DownloadPlan, present: int, promised: int = 0) -> None:
-    """Check that the volume of `folder` has room for the rest of a download.
+    """Check that the volume of the staging folder has room for the rest of a download.
 
-    Args:
-        folder: The staging folder.
-        plan: What is downloaded.
-        present: Bytes that have arrived.
-        promised: Bytes that other downloads still need.
+    `present` bytes of it have arrived, and other downloads still need `promised` bytes.
 
     Raises:
         HubError: DISK_FULL, with both numbers.
@@ -343,20 +321,13 @@ def _is_sound(plan: DownloadPlan) -> bool:
 
 
 class Provenance(NamedTuple):
-    """The repository and commit that an installed model or head is from.
-
-    Attributes:
-        repo: owner/name.
-        revision: The commit.
-        taken: Whether only a head was extracted from it.
-    """
+    """The repository (owner/name) and commit of an installed model; `taken` when only a head was extracted from it."""
 
     repo: str
     revision: str
     taken: bool = False
 
     def in_words(self) -> str:
-        """Name it in a sentence."""
         return f"{self.repo} (commit {self.revision[:7]})"
 
 
@@ -388,8 +359,6 @@ class VersionCheck:
     """An installed model, to be compared with what is requested.
 
     Attributes:
-        folder: Where it is.
-        model: Its provenance.
         head: The provenance of its drafting head, None when it has none or its own.
         missing: The files that are not as they were installed.
     """
@@ -418,9 +387,7 @@ class VersionCheck:
     def difference(self, wanted: DownloadPlan, *, looked: bool) -> str:
         """Return in words how the installed model differs from a plan, "" when it does not.
 
-        Args:
-            wanted: The plan.
-            looked: Whether the plan is one of an inspection, so that its heads are final.
+        `looked` says whether the plan is one of an inspection, so that its heads are final.
         """
         name, head = wanted.target.id, head_origin(wanted)
         if (self.model.repo, self.model.revision) != (name, wanted.target.revision):

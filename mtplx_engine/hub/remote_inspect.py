@@ -39,7 +39,6 @@ class RepoInspection:
     """The result of inspecting a repository and the one with its drafting head.
 
     Attributes:
-        plan: What would be installed.
         found: The inspection of the sparse copy, whose `folder` is deleted.
         fetched: Bytes that were fetched for it.
         warnings: Sentences for the user before the download.
@@ -51,21 +50,13 @@ class RepoInspection:
     warnings: tuple[str, ...]
 
     def check(self) -> None:
-        """Refuse a model that would not load once it was installed.
-
-        Raises:
-            HubError: UNSAFE.
-        """
+        """Raise HubError (UNSAFE) for a model that would not load once it was installed."""
         if not self.found.loads:
             sentence = f"{self.plan.target.id} was not fetched, since this version does not load it: "
             raise HubError(HubErrorKind.UNSAFE, sentence + self.reason)
 
     def check_memory(self, here: Machine) -> None:
-        """Refuse a model that does not fit into memory with the usual context.
-
-        Raises:
-            EngineError: TOO_BIG.
-        """
+        """Raise EngineError (TOO_BIG) for a model that does not fit into memory with the usual context."""
         footprint = self.found.footprint
         if footprint is None:
             return
@@ -89,18 +80,10 @@ def plan_download(
     head: str = "",
     interrupt: CancelToken | None = None,
 ) -> DownloadPlan:
-    """Ask the hub what would be installed; a recommended model comes with its head.
-
-    Args:
-        connection: How the hub is reached.
-        repo_id: Repository of the model.
-        revision: A branch, tag or commit.
-        head: Repository of its drafting head, "" for the recommended one.
-        interrupt: Cancels it.
+    """Ask the hub what would be installed; a recommended model comes with its head unless `head` names another.
 
     Raises:
-        HubError: One of them does not exist, or cannot be fetched.
-        CancelledError: The interrupt was set.
+        HubError: One of the repositories does not exist, or cannot be fetched.
     """
     repository.check_name(repo_id)
     if not repository.is_revision(revision):
@@ -128,17 +111,10 @@ def inspect_repo(
     interrupt: CancelToken | None = None,
     retries: Retries | None = None,
 ) -> RepoInspection:
-    """Inspect what would be installed.
-
-    Args:
-        connection: How the hub is reached.
-        wanted: The repositories, see `plan_download`.
-        interrupt: Cancels it.
-        retries: When to try again.
+    """Inspect what would be installed, see `plan_download`.
 
     Raises:
         HubError: The files cannot be fetched, or exceed what an inspection may fetch.
-        CancelledError: The interrupt was set.
     """
     token = interrupt or CancelToken()
     with (
@@ -246,18 +222,10 @@ def _warnings(wanted: DownloadPlan) -> tuple[str, ...]:
 def renewed(connection: HubConnection, data: Path, plan: DownloadPlan, interrupt: CancelToken) -> DownloadPlan | None:
     """Replace the plan of a download by what the repository has now on the requested branch; equal files stay.
 
-    Args:
-        connection: How the hub is reached.
-        data: The data folder.
-        plan: The former plan.
-        interrupt: Cancels it.
-
-    Returns:
-        The new plan; None when the repository has not changed, so that the failure has another cause.
+    It returns None when the repository has not changed, so that the failure has another cause.
 
     Raises:
         EngineError: The new files cannot be fetched, would not load, or will not fit into memory.
-        CancelledError: The interrupt was set.
     """
     head = plan.head.id if plan.head is not None else ""
     asked = plan_download(connection, plan.target.id, plan.revision, head, interrupt)

@@ -146,7 +146,6 @@ class Repo:
         return sum(file.size for file in self.files)
 
     def source(self, connection: HubConnection, file: RemoteFile) -> Source:
-        """Return where a file is fetched from."""
         # Late, as `HfApi` below: the start of the program reads plans, which need neither.
         from huggingface_hub import hf_hub_url
 
@@ -157,17 +156,10 @@ class Repo:
 def read_repo(
     connection: HubConnection, repo_id: str, revision: str = "main", interrupt: CancelToken | None = None
 ) -> Repo:
-    """Ask a hub about a repository.
-
-    Args:
-        connection: How the hub is reached.
-        repo_id: owner/name.
-        revision: A branch, tag or commit.
-        interrupt: Cancels it.
+    """Ask a hub about a repository at a branch, tag or commit.
 
     Raises:
         HubError: It does not exist, or cannot be fetched, or its description is invalid.
-        CancelledError: The interrupt was set.
     """
     if not is_repo(repo_id):
         raise HubError(HubErrorKind.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.')
@@ -247,11 +239,7 @@ MOST_BYTES: Final = 128 << 20
 
 
 def check_name(repo_id: str) -> None:
-    """Refuse the name of a data set or space.
-
-    Raises:
-        HubError: NO_MODEL.
-    """
+    """Raise HubError (NO_MODEL) for the name of a data set or space."""
     kind = _OTHER_KINDS.get(repo_id.partition("/")[0])
     if kind and repo_id.count("/") > 1:
         raise HubError(
@@ -261,11 +249,7 @@ def check_name(repo_id: str) -> None:
 
 
 def check_model(repo: Repo) -> None:
-    """Refuse a repository that cannot be a model, by its file list.
-
-    Raises:
-        HubError: NO_MODEL; UNSAFE, when a file is too large.
-    """
+    """Raise HubError for a file list that cannot be a model's: NO_MODEL, or UNSAFE when a file is too large."""
     if problem := _kind(repo, checkpoint.is_weight_file):
         raise HubError(HubErrorKind.NO_MODEL, f"{repo.id} {problem}. Choose another model.")
     if problem := _oversize(repo):
@@ -273,11 +257,7 @@ def check_model(repo: Repo) -> None:
 
 
 def check_head(repo: Repo) -> None:
-    """Refuse a repository that cannot be a drafting head, by its file list.
-
-    Raises:
-        HubError: UNFIT_HEAD.
-    """
+    """Raise HubError (UNFIT_HEAD) for a file list that cannot be a drafting head's."""
     if problem := _kind(repo, is_weights):
         raise HubError(HubErrorKind.UNFIT_HEAD, f"{repo.id} is no drafting head: it {problem}. Choose another one.")
     if problem := _oversize(repo):

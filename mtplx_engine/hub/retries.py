@@ -46,7 +46,6 @@ class Waiting:
     asked: bool
 
     def seconds(self, now: float) -> float:
-        """Return the seconds that are left at `now`, in seconds since the epoch."""
         return max(self.until - now, 0.0)
 
     def in_words(self, now: float) -> str:
@@ -72,7 +71,6 @@ def clock(moment: float, now: float) -> str:
 
 
 def waiting(error: HubError, seconds: float) -> Waiting:
-    """Return the wait of so many seconds after a failure."""
     return Waiting(error.cause, time.time() + seconds, asked=error.wait_s is not None)
 
 
@@ -108,14 +106,10 @@ class Retries:
     def patiently(self, step: Callable[[], _T], interrupt: CancelToken, done: Callable[[], int] = int) -> _T:
         """Return what `step` returns, called again while its failures are temporary.
 
-        Args:
-            step: What to do.
-            interrupt: Ends the waiting.
-            done: Returns how many bytes have arrived; after new ones the count of failures starts over.
+        `done` returns how many bytes have arrived; after new ones the count of failures starts over.
 
         Raises:
             HubError: The failure is permanent, or the retries are used up.
-            CancelledError: The interrupt was set.
         """
         failures, before, since_s = 0, done(), time.monotonic()
         while True:

@@ -31,7 +31,6 @@ class Hit:
         id: owner/name.
         model_type: Its architecture as its config.json says; "" when the hub does not know.
         downloads: In the last month.
-        likes: Number of likes.
         gated: Whether an account must accept its licence first.
         updated: The day of the last change, as in "2026-11-29"; "" when the hub does not say.
     """
@@ -46,30 +45,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The results of a search.
-
-    Attributes:
-        hits: The repositories, the most downloaded first.
-        odd: How many entries of the hub's list were invalid and left out.
-    """
+    """The results of a search, the most downloaded first; `odd` entries of the hub's list were invalid and left out."""
 
     hits: tuple[Hit, ...]
     odd: int = 0
 
 
 def search(connection: HubConnection, words: str, limit: int = LIMIT, interrupt: CancelToken | None = None) -> Found:
-    """Return the models in MLX form whose names match, the most downloaded first.
-
-    Args:
-        connection: How the hub is reached.
-        words: Parts of names; "" for all.
-        limit: Most results.
-        interrupt: Cancels it.
-
-    Raises:
-        HubError: The hub cannot be asked.
-        CancelledError: The interrupt was set.
-    """
+    """Return the models in MLX form whose names match `words`, "" for all; the most downloaded first."""
     parameters: dict[str, object] = {
         "filter": _LIBRARY,
         "sort": "downloads",

@@ -27,12 +27,7 @@ def default_endpoint() -> str:
 
 @dataclass(frozen=True, slots=True)
 class HubSettings:
-    """How the hub is reached, as far as the user sets it.
-
-    Attributes:
-        endpoint: Address of the hub or of a mirror.
-        proxy: Address of a proxy, with a user name and without a password; "" for the system's.
-    """
+    """How the hub is reached, as the user set it; the proxy is without its password, "" for the system's."""
 
     endpoint: str = field(default_factory=default_endpoint)
     proxy: str = ""
@@ -42,15 +37,7 @@ class HubSettings:
         return HubSettings(endpoint or self.endpoint, proxy_address or self.proxy)
 
     def connection(self, token: str | None, password: str | None = None) -> HubConnection:
-        """Return the connection to the hub.
-
-        Args:
-            token: The access token, None without one.
-            password: The proxy's password, None without one.
-
-        Raises:
-            EngineError: BAD_REQUEST, when an address is invalid.
-        """
+        """Return the connection to the hub; raise EngineError (BAD_REQUEST) when an address is invalid."""
         address = self.proxy if password is None else credentials.with_password(self.proxy, password)
         try:
             return HubConnection(self.endpoint.rstrip("/"), token, address)
@@ -69,11 +56,7 @@ def read_settings(data: Path) -> HubSettings:
 
 
 def write_settings(data: Path, settings: HubSettings) -> None:
-    """Store the settings, readable only for the user and without a password in the proxy's address.
-
-    Raises:
-        OSError: The disk does not take them.
-    """
+    """Store the settings, readable only for the user and without a password in the proxy's address."""
     endpoint = HUB if settings.endpoint == default_endpoint() else settings.endpoint
     stored = HubSettings(endpoint, credentials.without_password(settings.proxy)[0])
     files.write_json(data / _NAME, dataclasses.asdict(stored), indent=1, mode=0o600)

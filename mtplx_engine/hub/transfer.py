@@ -38,15 +38,7 @@ _EXPIRED = (401, 403, 404, 410)  # statuses of a storage for a signed URL that h
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file on a hub.
-
-    Attributes:
-        url: Its URL at the endpoint, of one commit.
-        repo: Its repository.
-        name: Its name there.
-        size: Its bytes.
-        digest: The hash that it must have.
-    """
+    """A file on a hub: its URL at the endpoint, of one commit, and the hash that it must have."""
 
     url: str
     repo: str
@@ -56,7 +48,6 @@ class Source:
 
     @property
     def identity(self) -> Identity:
-        """What its partial file will become."""
         return Identity(self.size, str(self.digest))
 
     @property
@@ -70,7 +61,6 @@ class Body:
     """The body of a response.
 
     Attributes:
-        pieces: The bytes, as they arrive.
         start: Offset of the first byte in the file.
         etag: The server's strong ETag of the content, "" without one.
         is_range: Whether the server sent the requested range, and not the whole file.
@@ -98,18 +88,13 @@ class Requests:
         self._moved: dict[str, str] = {}
 
     def close(self) -> None:
-        """Close all connections."""
         self._wire.close()
 
     @contextmanager
     def get(self, source: Source, start: int, end: int, etag: str = "") -> Iterator[Body]:
         """Yield bytes `start` to `end` (exclusive) of a file; the body may begin earlier and end later.
 
-        Args:
-            source: The file.
-            start: Offset of the first byte.
-            end: Offset after the last byte.
-            etag: ETag that the content must have; "" for any.
+        The content must have this ETag, "" for any.
 
         Raises:
             HubError: The file is missing or not the listed one, or the connection broke off, also inside the `with`
@@ -154,11 +139,7 @@ class Requests:
 
 
 def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
-    """Return the body of a response, as far as its headers say that it is the file.
-
-    Raises:
-        HubError: It is a web page, or a file of another size.
-    """
+    """Return the body of a response; raise HubError if its headers are of a web page or a file of another size."""
     etag = response.headers.get("ETag", "")
     etag = "" if etag.startswith("W/") else etag
     found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
@@ -178,7 +159,6 @@ def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
 
 
 def changed(source: Source) -> HubError:
-    """Return the error for a file that was changed meanwhile."""
     return HubError(
         HubErrorKind.CHANGED,
         f"{source.title} was changed at the hub while it was fetched. Start the download over.",
@@ -186,7 +166,6 @@ def changed(source: Source) -> HubError:
 
 
 def cut_off(source: Source) -> HubError:
-    """Return the error for a body that ended too early."""
     return HubError(
         HubErrorKind.UNREACHABLE,
         f"The connection broke off in the middle of {source.title}. Check the connection and try again.",
@@ -207,12 +186,7 @@ def _another_file(source: Source, details: str) -> HubError:
 
 
 class WorkerPool:
-    """Threads that work through jobs in the `with` block, and take no more once one has failed.
-
-    Args:
-        jobs: The jobs, in order.
-        threads: How many at a time.
-    """
+    """Threads that work through jobs, in order, in the `with` block, and take no more once one has failed."""
 
     def __init__(self, jobs: deque[Callable[[], None]], threads: int) -> None:
         self._jobs = jobs
@@ -270,10 +244,6 @@ class Transfer:
     """Fetches one file.
 
     Args:
-        source: The file.
-        requests: Gives ranges of it.
-        interrupt: Cancels it.
-        retries: When to try again.
         received: Called from several threads with the number of valid bytes that have arrived; a negative number takes
             back bytes, also of earlier runs, that turned out to be invalid.
     """
@@ -293,14 +263,7 @@ class Transfer:
         self._received = received
 
     def run(self, path: Path, threads: int) -> str:
-        """Fetch the file to `path`, resuming its partial file.
-
-        Args:
-            path: Where it is put once it is complete.
-            threads: Ranges that are fetched at a time.
-
-        Returns:
-            The sha256 of the file, in hex.
+        """Fetch the file to `path`, resuming its partial file, in `threads` ranges at a time; return its sha256 in hex.
 
         Raises:
             HubError: It cannot be fetched, or has the wrong hash and is deleted.
@@ -369,11 +332,7 @@ class Transfer:
             self._write_body(body, partial, partial.first_missing(), self._source.size)
 
     def _write_body(self, body: Body, partial: Partial, offset: int, end: int) -> None:
-        """Write a body's bytes from `offset` to `end`.
-
-        Raises:
-            HubError: It begins later or ended earlier.
-        """
+        """Write a body's bytes from `offset` to `end`; raise HubError if it begins later or ended earlier."""
         if body.start > offset:
             raise changed(self._source)
         skip = offset - body.start

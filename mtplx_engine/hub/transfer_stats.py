@@ -46,7 +46,6 @@ class TransferStats:
     Attributes:
         done: Valid bytes on the disk.
         fetched: Bytes that came over the network; never decreases.
-        waiting: The wait before the next try, None while there is none.
     """
 
     def __init__(self) -> None:
