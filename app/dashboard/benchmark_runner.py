@@ -43,10 +43,6 @@ class Trial:
     """A measurement or an exactness check, pending or running.
 
     Attributes:
-        request: The command for the engine.
-        folder: Of its model.
-        title: The model's display name.
-        stage: How far it is.
         fraction: 0..1 of its time, about.
         step: What the engine is doing, as part of a sentence.
         left_s: Seconds left, about; None when that is not known yet.

@@ -51,18 +51,7 @@ def _today() -> date:
 class HistoryPage(ColumnArea):
     """Reads the history from the store when it is shown, when answers end, and when the choice changes.
 
-    Args:
-        theme: The style.
-        store: Has the statistics of the answers.
-        records: The measurements that time saved is estimated from.
-        parent: The parent widget.
-        today: Returns the local date.
-
-    Attributes:
-        model, period: Choose the answers.
-        grouping: Chooses the rows of the table.
-        facts, chart, table: Show the answers.
-        toast: Short notices.
+    Time saved is estimated from the measurements in `records`.
     """
 
     def __init__(
@@ -108,7 +97,6 @@ class HistoryPage(ColumnArea):
         self._offer_choices()
 
     def refresh(self) -> None:
-        """Read answers and measurements again."""
         self._read()
         self._records.refresh()
 
@@ -195,7 +183,6 @@ class HistoryPage(ColumnArea):
     # ------------------------------------------------------------ files
 
     def ask_export(self) -> SaveSheet:
-        """Ask where to export the chosen answers to, and return the sheet that asks."""
         kinds = {".csv": tr("Table for spreadsheets"), ".json": tr("JSON, for programs")}
         sheet = SaveSheet(tr("Export History"), tr("MTPLX history"), kinds, ".csv", self)
         choice = self._wanted
@@ -204,7 +191,6 @@ class HistoryPage(ColumnArea):
         return sheet
 
     def ask_delete(self) -> MessageBox:
-        """Ask whether to delete the statistics of all answers, and return the box that asks."""
         more = tr(
             "Your chats stay as they are. The figures cannot be brought back; only the last {count} daily copies of "
             "your chats still hold them."

@@ -26,7 +26,6 @@ SAVED_TIP = marked(
 
 
 def answers(count: int) -> str:
-    """Return how many answers there are."""
     return tr("1 answer") if count == 1 else tr("{count} answers").format(count=f"{count:,}")
 
 
@@ -130,7 +129,6 @@ def saved_from(estimate: TimeSaved) -> str:
 
 
 def context(group: Group) -> str:
-    """Return the bucket of context lengths of a group."""
     if group.bucket is None:
         return tr("more than {count}k").format(count=CONTEXT_BUCKETS[-1] // 1024)
     return said(sentences.context(group.bucket))
@@ -155,7 +153,6 @@ def later(history: AnswerHistory) -> str:
 
 
 def period(days: int | None) -> str:
-    """Return the name of a period of the last days, None for all of them."""
     if days is None:
         return tr("All days")
     return tr("Last year") if days == 365 else tr("Last {count} days").format(count=days)

@@ -41,13 +41,7 @@ _Role = Qt.ItemDataRole
 
 
 class Fact(QWidget):
-    """A number below its name and above its basis.
-
-    Args:
-        theme: The style.
-        name: Of the number.
-        tip: Its definition.
-    """
+    """A number below its name and above its basis."""
 
     def __init__(self, theme: Theme, name: str, tip: str) -> None:
         super().__init__()
@@ -64,7 +58,6 @@ class Fact(QWidget):
         column.addStretch(1)
 
     def show_number(self, number: str, basis: str, tone: str = "") -> None:
-        """Show a number and its basis."""
         self._number.say(number, "tertiary" if number == history_text.UNKNOWN else tone)
         self._basis.say(basis)
 
@@ -91,7 +84,6 @@ class HistoryFacts(QWidget):
             grid.setColumnMinimumWidth(column, share)
 
     def show_history(self, history: AnswerHistory, estimate: TimeSaved) -> None:
-        """Show the totals of a history, and the estimate of the time that drafting saved."""
         text, total = history_text, history.total
         self.answers.show_number(f"{total.answers:,}", text.days(history))
         self.writing.show_number(text.writing(total.speed), text.middle_half(total.speed))
@@ -105,10 +97,6 @@ class Column:
     """A column of the table.
 
     Attributes:
-        name: Its header.
-        tip: Tooltip of the header.
-        text: Returns the text of a group's cell.
-        cell_tip: Returns the tooltip of that cell.
         is_name: Whether it names what the answers of a row have in common.
         is_share: Whether it says little where few steps were verified.
     """
@@ -122,7 +110,6 @@ class Column:
 
 
 def columns(choice: Choice) -> tuple[Column, ...]:
-    """Return the columns for a choice of answers and its grouping."""
     by_context = choice.grouping is Grouping.CONTEXT
     names = []
     if choice.model is None or not by_context:
@@ -179,7 +166,6 @@ class GroupModel(QAbstractTableModel):
         return self._groups[row] if 0 <= row < len(self._groups) else None
 
     def show(self, history: AnswerHistory) -> None:
-        """Show the groups of another history."""
         self.beginResetModel()
         ranks = {model: rank for rank, model in enumerate(history.asked)}
         self._groups = tuple(sorted(history.groups, key=lambda group: (ranks[group.model], -group.summary.answers)))
@@ -193,7 +179,6 @@ class GroupModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._columns)
 
     def data(self, index: _Index, role: int = _Role.DisplayRole) -> object:
-        """Return the text of a cell, its tooltip, alignment and colour."""
         if not index.isValid():
             return None
         group, column = self._groups[index.row()], self._columns[index.column()]

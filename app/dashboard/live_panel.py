@@ -40,13 +40,7 @@ _MINUTE_S, _HOUR_S = 60, 3600
 
 @dataclass(frozen=True, slots=True)
 class TileText:
-    """A number and its caption.
-
-    Attributes:
-        value: The number with its unit, "–" for none.
-        caption: Its name and its sample.
-        few: Whether the sample is too small to go by.
-    """
+    """A number with its unit ("–" for none), its caption, and whether its sample is too `few` to go by."""
 
     value: str
     caption: str
@@ -76,7 +70,6 @@ def prompt_text(reading: LiveReading) -> str:
 
 
 def speed_tile(reading: LiveReading) -> TileText:
-    """Return the decode speed."""
     is_live = reading.state is LiveState.LIVE
     caption = tr("over the last seconds") if is_live else tr("on average")
     if reading.speed is not None:
@@ -105,7 +98,6 @@ def steps_heading(stats: DecodeStats) -> str:
 
 
 def acceptance_tile(stats: DecodeStats) -> TileText:
-    """Return the acceptance rate and its sample."""
     rate = stats.acceptance_rate
     if rate is None:
         return TileText(UNKNOWN, tr("accepted"), few=True)
@@ -160,14 +152,8 @@ class LivePanel(QWidget):
     """Shows a `LiveFeed` while it is on the screen. Its layout stays as numbers come and go.
 
     Attributes:
-        state: Which answer the statistics are of.
         drafting: The draft depth and its reason.
-        memory: Memory of the engine process.
         supply: Power source of the machine.
-        tiles: Three large numbers: speed, tokens per step, acceptance rate.
-        strip: The speed over the last minute.
-        positions: Acceptance by position.
-        steps: Histogram of the drafts accepted in a verify step.
     """
 
     def __init__(self, theme: Theme, feed: LiveFeed, power: PowerWatch, parent: QWidget | None = None) -> None:

@@ -82,7 +82,6 @@ class PromptReading:
 
     Attributes:
         done: Prompt tokens that are cached.
-        total: All prompt tokens.
         left_s: Seconds left; None when they cannot be estimated yet.
     """
 
@@ -96,7 +95,6 @@ class LiveReading:
     """All live statistics at one moment.
 
     Attributes:
-        state: Which answer they are of.
         footprint: Bytes of memory of the engine process; None when unknown.
         speeds: Of each of the last seconds, as in `SpeedStrip`.
         speed: Tokens per second: over the last seconds while the answer is generated, then of all of it. None when
@@ -176,11 +174,9 @@ class LiveStats:
         self._footprint: int | None = None
 
     def read_prompt(self, event: PrefillProgress, now: float) -> None:
-        """Note the progress of a prefill."""
         self._of(event.generation).note_prefill(event, now)
 
     def choose_depth(self, event: DepthChosen) -> None:
-        """Note the draft depth of an answer."""
         self._of(event.generation).depth = event
 
     def follow(self, generation: int, meter: LiveMeter, now: float) -> None:
@@ -217,7 +213,6 @@ class LiveStats:
         self._footprint = footprint
 
     def reading(self, now: float) -> LiveReading:
-        """Return the statistics now."""
         answer, last = self._answer, self._last
         reading = LiveReading(LiveState.NO_DATA, self._footprint, self._window.speeds(now))
         if answer is not None:
@@ -251,12 +246,6 @@ class LiveStats:
 class LiveFeed(QObject):
     """Feeds `LiveStats` from the engine, also while nothing shows them.
 
-    Args:
-        link: Sends the engine's events.
-        queue: Its generations have meters.
-        clock: Seconds, monotonic.
-        parent: Owns it.
-
     Attributes:
         model: The name of the loaded model, "" for none.
 
@@ -286,7 +275,6 @@ class LiveFeed(QObject):
         link.state_changed.connect(self._state_changed)
 
     def reading(self) -> LiveReading:
-        """Return the statistics now."""
         self._told = False
         return self._stats.reading(self._clock())
 
@@ -333,18 +321,7 @@ _INTERVAL_MS = 30_000  # reading the state starts programs of the system
 
 
 class PowerWatch(QObject):
-    """Reads the system state at once when it is wanted, and every 30 seconds from then on, on another thread.
-
-    Args:
-        read: Returns the system state; may take a second.
-        parent: Owns it.
-
-    Attributes:
-        state: As it was read last; None before that.
-
-    Signals:
-        changed: `state` changed.
-    """
+    """Reads the system state at once when it is wanted, and every 30 seconds from then on, on another thread."""
 
     changed = Signal()
 

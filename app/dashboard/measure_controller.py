@@ -35,14 +35,8 @@ ANSWER_TOKENS = 128
 class SpeedRecords(QObject):
     """The kept measurements, read on another thread; the engine writes them.
 
-    Args:
-        data_dir: The data folder.
-
     Attributes:
         all: Those that were read last, the newest first; None before the first read.
-
-    Signals:
-        changed: `all` changed.
     """
 
     changed = Signal()
@@ -80,7 +74,6 @@ class SpeedRecords(QObject):
         return bans(self.all or (), key)
 
     def close(self) -> None:
-        """Abandon what is being read."""
         self._tasks.abandon()
 
     def _do(self, work: Callable[[], tuple[Measurement, ...]]) -> None:
@@ -98,12 +91,7 @@ class SpeedRecords(QObject):
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """Speeds of a model on this machine.
-
-    Attributes:
-        decode_tps: Tokens per second of plain decoding.
-        prefill_tps: Prompt tokens per second of prefill.
-    """
+    """Tokens per second of a model on this machine: of plain decoding, and of the prompt in prefill."""
 
     decode_tps: float
     prefill_tps: float
@@ -111,18 +99,12 @@ class Speeds:
 
 @dataclass(frozen=True, slots=True)
 class MeasurePlan:
-    """What the next measurement measures.
-
-    Attributes:
-        kinds: The kinds of prompts.
-        context: Tokens of prompt and answer together, one of `CONTEXT_BUCKETS`.
-    """
+    """What the next measurement measures; `context` (prompt and answer together) is one of `CONTEXT_BUCKETS`."""
 
     kinds: tuple[PromptKind, ...] = tuple(PromptKind)
     context: int = CONTEXT_BUCKETS[0]
 
     def request(self, generation: int) -> Measure:
-        """Return the command for the engine, under the id of a generation."""
         return Measure(generation, self.kinds, self.context, ANSWER_TOKENS, LEAST_PAIRS)
 
     def seconds(self, speeds: Speeds) -> float:
@@ -151,7 +133,6 @@ def objection(plan: MeasurePlan, model: ModelInfo | None) -> str:
 
 
 def estimate(plan: MeasurePlan, speeds: Speeds | None) -> str:
-    """Return the sentence on how long a plan takes, as far as that is known."""
     if speeds is None:
         return tr("How long it takes shows after its first answers; it can be cancelled at any time.")
     return tr("About {time}. Answers in chats wait meanwhile; it can be cancelled at any time.").format(
@@ -165,7 +146,6 @@ class Selected:
 
     Attributes:
         folder: Of its files; "" without a model.
-        title: Display name.
         info: As the engine reported it, if it is the model that was loaded last; None otherwise.
     """
 
@@ -178,13 +158,7 @@ class MeasureController(QObject):
     """Selects the model, the shown measurement and the plan, and starts measurements and checks.
 
     Attributes:
-        runner: Runs them.
-        records: The kept measurements.
-        plan: What would be measured.
         planning: Whether the user edits the plan although there is a result.
-
-    Signals:
-        changed: Something that is shown changed.
     """
 
     changed = Signal()
@@ -315,7 +289,6 @@ class MeasureController(QObject):
         self.changed.emit()
 
     def choose_context(self, context: int) -> None:
-        """Show the measurement of another context length."""
         self._context = context
         self.changed.emit()
 
@@ -331,7 +304,6 @@ class MeasureController(QObject):
         self.changed.emit()
 
     def set_context(self, context: int) -> None:
-        """Put a context length into the plan."""
         self.plan = replace(self.plan, context=context)
         self.changed.emit()
 

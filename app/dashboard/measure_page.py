@@ -56,15 +56,8 @@ _CHOICE_HEIGHT = 28
 class MeasureCard(QFrame):
     """Edits the plan of a measurement.
 
-    Attributes:
-        kinds: A check box for each kind of prompts.
-        contexts: A button for each context length.
-        start: Starts the measurement.
-        leave: Goes back to the last result.
-
     Signals:
         kind_changed(PromptKind, bool): A kind is put into the plan or taken out.
-        context_chosen(int): A context length is chosen.
     """
 
     kind_changed = Signal(object, bool)
@@ -109,14 +102,7 @@ class MeasureCard(QFrame):
         column.addLayout(foot)
 
     def show_plan(self, plan: MeasurePlan, model: ModelInfo | None, speeds: Speeds | None, objection: str) -> None:
-        """Show a plan for a model.
-
-        Args:
-            plan: What would be measured.
-            model: The model; None while it is not loaded.
-            speeds: Its speeds, None when unknown.
-            objection: Why the plan cannot be measured, "" when it can.
-        """
+        """Show a plan for a model (None while it is not loaded), and why it cannot be measured ("" when it can)."""
         for kind, box in self.kinds.items():
             with QSignalBlocker(box):
                 box.setChecked(kind in plan.kinds)
@@ -163,12 +149,7 @@ class MeasureCard(QFrame):
 
 
 class ProgressCard(QFrame):
-    """The progress of a trial; hidden without one.
-
-    Attributes:
-        cancel: Cancels the trial.
-        bar: Its progress.
-    """
+    """The progress of a trial; hidden without one."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -197,7 +178,6 @@ class ProgressCard(QFrame):
         self.hide()
 
     def show_trial(self, trial: Trial | None) -> None:
-        """Show the progress of a trial, or hide."""
         self.setVisible(trial is not None)
         if trial is None:
             return
@@ -230,17 +210,7 @@ _PROGRESS_MS = 250
 
 
 class MeasurePage(ColumnArea):
-    """Shows what a `MeasureController` holds, and passes on what the user does.
-
-    Attributes:
-        model: Chooses the model.
-        context: Chooses among several measurements.
-        again: Edits the plan although there is a result.
-        trouble: Why the last trial failed.
-        plan, progress, result, exactness: Its cards.
-        export: Writes the shown measurement to a file.
-        toast: Short notices.
-    """
+    """Shows what a `MeasureController` holds, and passes on what the user does."""
 
     def __init__(self, theme: Theme, measuring: MeasureController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -272,7 +242,6 @@ class MeasurePage(ColumnArea):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the state of the controller."""
         state, runner = self._measuring, self._measuring.runner
         selected, shown, trial = state.selected, state.shown, runner.trial
         self.model.set_choices(state.models, selected.folder, "" if selected.folder else tr("No model"))
@@ -386,7 +355,6 @@ class MeasurementExport(QObject):
         self._tasks = TaskRunner("export", self)
 
     def ask(self, measurement: Measurement) -> None:
-        """Open the sheet that asks where to write a measurement."""
         kinds = {".json": tr("JSON, for programs"), ".csv": tr("Table for spreadsheets")}
         name = tr("Speed of {model}").format(model=measurement.subject.model).replace("/", "-")
         sheet = SaveSheet(tr("Export Measurement"), name, kinds, ".json", self._page)
@@ -399,7 +367,6 @@ class MeasurementExport(QObject):
         self._tasks.run(lambda: write_measurement(path, measurement), lambda _: self.ended.emit(written), self._fail)
 
     def close(self) -> None:
-        """Abandon what is being written."""
         self._tasks.abandon()
 
     def _fail(self, error: BaseException) -> None:

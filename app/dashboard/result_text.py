@@ -33,13 +33,7 @@ _EXACTNESS_TONES = {
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The verdict of a measurement.
-
-    Attributes:
-        text: As in "1.62x faster".
-        tone: Of the text, None for the usual one.
-        note: The effect on time and on drafting.
-    """
+    """The verdict of a measurement, as in "1.62x faster", its tone (None: the usual one), and a note on the effect."""
 
     text: str
     tone: Tone | None
@@ -61,7 +55,6 @@ def cross_check(measurement: Measurement) -> tuple[str, str]:
 
 
 def exactness(report: ExactnessReport) -> tuple[str, Tone]:
-    """Return the verdict of a check and its tone."""
     return said(sentences.exactness(report)), _EXACTNESS_TONES[judge_exactness(report)]
 
 

@@ -32,7 +32,6 @@ _MOST_CURVES = 2
 
 
 def speeds_chart(measurement: Measurement) -> RangeBars:
-    """Return the decode speeds of plain decoding and of each depth."""
     bars = []
     for depth in (0, *measurement.depths):
         runs = [run.stats.decode_tps for run in measurement.runs if run.depth == depth]
@@ -65,9 +64,7 @@ class ResultCard(QFrame):
     """Shows one measurement.
 
     Attributes:
-        headline: The verdict.
         draft_again: Lets the model draft although it was slower; shown when drafting is turned off.
-        export: Exports the measurement to a file.
         facts: The text of each row at the bottom, by its key.
     """
 
@@ -213,9 +210,7 @@ class ExactnessCard(QFrame):
     """Shows a report of exactness, or describes the check.
 
     Attributes:
-        button: Starts a check.
         turn_off: Turns drafting off; shown when drafting changes what the model says.
-        verdict: Of the report.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -256,12 +251,7 @@ class ExactnessCard(QFrame):
         column.addWidget(self._limits)
 
     def show_report(self, report: ExactnessReport | None, objection: str) -> None:
-        """Show a report, None before the first check.
-
-        Args:
-            report: The result of the last check.
-            objection: Why no check can start now, "" when one can.
-        """
+        """Show a report, None before the first check, and why no check can start now ("" when one can)."""
         self.button.setText(tr("Check") if report is None else tr("Check Again"))
         self.button.setEnabled(not objection)
         self.button.setAccessibleDescription(objection)

@@ -42,15 +42,6 @@ _QUICK = MeasurePlan(kinds=(PromptKind.CHAT,))
 class SpeedWindow(QWidget):
     """A window of pages behind tabs.
 
-    Args:
-        theme: The style.
-        settings: Keep its geometry.
-        pages: The title of each tab and the page behind it.
-
-    Attributes:
-        pages: The pages, in the order of their tabs.
-        tabs: Chooses among them.
-
     Signals:
         opened: It came to the screen, where its contents may be out of date.
     """
@@ -103,20 +94,6 @@ class SpeedWindow(QWidget):
 
 class SpeedWindowController(QObject):
     """Owns the runner, the live statistics and the kept measurements, with the window open or not.
-
-    Args:
-        theme: The style.
-        settings: Keep the window's geometry.
-        data_dir: The data folder.
-        queue: The generations, which wait while something is measured.
-        link: The engine.
-        library: The installed models.
-        store: Has the statistics of all answers.
-
-    Attributes:
-        feed: The statistics of the answer that is being generated.
-        runner: The measurement or check that is running.
-        measuring: The selected model, its measurements, and the plan for the next one.
 
     Signals:
         drafting_judged(str): Why drafting is off for the loaded model, "" when it is not.

@@ -38,12 +38,6 @@ _EMPTY_PX = 17
 class ModelCard(QFrame):
     """Shows a `ModelRow`, which may be replaced by another of the same key.
 
-    Attributes:
-        row: The row.
-        buttons: The row's actions.
-        more: The button of the menu at the end.
-        remedy: The button about a failure.
-
     Signals:
         chosen(str, Action): A row's key, and the chosen action.
         remedy_chosen(str): A row's key, whose remedy is chosen.
@@ -86,7 +80,6 @@ class ModelCard(QFrame):
         self.show_row(row)
 
     def show_row(self, row: ModelRow) -> None:
-        """Show another row of the same key."""
         before, self.row = self.row, row
         self._title.setText(row.title)
         self._title.setToolTip(_tip(row.title))
@@ -235,14 +228,6 @@ def _paint(label: QLabel, color: str) -> None:
 
 class CardList(QScrollArea):
     """A scrolling list of cards, which keeps the card, and with it the focus, of a row that stays.
-
-    Args:
-        theme: The theme.
-        name: Name of the list for screen readers.
-        row: The class of the cards.
-
-    Attributes:
-        cards: By key, in order.
 
     Signals:
         chosen(str, Action): A row's key, and the chosen action.

@@ -44,24 +44,11 @@ if TYPE_CHECKING:
 class ModelsWindowController(QObject):
     """Follows the services and gives the window its rows.
 
-    Args:
-        hub: Sends requests to the hub.
-        downloads: The queue of downloads.
-        library: The installed models.
-        machine: The machine that models would run on.
-        endpoint: Returns the address of the hub, which the user may change.
-
     Attributes:
         hits: The results of the last search, None before the first.
         odd_hits: How many entries of the hub's list were invalid.
-        searching: Whether a search is running.
-        search_fault: Why the last search failed, None when it did not.
-        lookups: The inspections of repositories.
-        installed: The installed models and the downloads.
 
     Signals:
-        changed: Rows have changed.
-        token_wanted: The token dialog is to be shown.
         network_wanted: The settings of the hub's connection are to be shown.
         folder_wanted: The setting of the models folder is to be shown.
         arrived(str): A model is installed; its title.
@@ -134,7 +121,6 @@ class ModelsWindowController(QObject):
 
     @property
     def recommended(self) -> tuple[ModelRow, ...]:
-        """The recommended models."""
         known = self.snapshot
         return tuple(rows.recommended(entry, known) for entry in catalogue.entries())
 
@@ -173,7 +159,6 @@ class ModelsWindowController(QObject):
         return tuple(rows.found(hit, known) for hit in passing)
 
     def inspection_of(self, repo_id: str) -> RepoInspection | None:
-        """Return the inspection of a repository, None without one."""
         return self.lookups.inspections.get(repo_id)
 
     # ------------------------------------------------------------ search and inspection
@@ -207,7 +192,6 @@ class ModelsWindowController(QObject):
         return repo_id in self._wanted or catalogue.entry_of(repo_id) is not None
 
     def search(self, words: str) -> None:
-        """Search the hub for names with these words."""
         self._query = words
         self.lookups.narrow(self._is_needed)
         self.lookups.retry()
@@ -226,7 +210,6 @@ class ModelsWindowController(QObject):
             self.changed.emit()
 
     def act_on_repo(self, repo_id: str, action: Action) -> None:
-        """Carry out an action of a repository's row."""
         match action:
             case Action.GET:
                 self.fetch(repo_id)
@@ -305,14 +288,12 @@ class ModelsWindowController(QObject):
             self.lookups.retry()
 
     def help_search(self) -> None:
-        """Carry out the remedy for a failed search."""
         if self.search_fault is None:
             self.help_connection()
         elif not self._help(self.search_fault, ""):
             self.search(self._query)
 
     def help_download(self, download: str) -> None:
-        """Carry out the remedy for a failed download."""
         row = next((row for row in self.downloads.rows() if row.id == download), None)
         if row is None or row.error is None:
             return

@@ -67,12 +67,7 @@ def nearest(found: tuple[int, ...], context: int) -> int:
 
 
 class FitBox(QWidget):
-    """Shows whether a model fits for a context that the user chooses.
-
-    Attributes:
-        slider: Chooses the context.
-        verdict: Whether it fits.
-    """
+    """Shows whether a model fits for a context that the user chooses."""
 
     def __init__(self, theme: Theme, machine: Machine, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -162,18 +157,7 @@ class FitBox(QWidget):
 
 
 class DetailsPage(QWidget):
-    """The details of a repository.
-
-    Attributes:
-        repo_id: The repository.
-        back: Goes back to the tabs.
-        get: Downloads the model.
-        fit: Its memory fit.
-        trouble: Why it cannot be inspected.
-
-    Signals:
-        left: The user goes back.
-    """
+    """The details of a repository."""
 
     left = Signal()
 
@@ -209,12 +193,10 @@ class DetailsPage(QWidget):
         self._tint()
 
     def show_repo(self, repo_id: str) -> None:
-        """Show a repository."""
         self.repo_id = repo_id
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the current state."""
         if not self.repo_id:
             return
         inspection = self._controller.inspection_of(self.repo_id)

@@ -44,13 +44,7 @@ class DownloadEnd:
 
 
 class DownloadJob:
-    """Fetches a model. `run` belongs to a thread of its own, everything else is thread-safe.
-
-    Args:
-        plan: What is installed.
-        data_dir: The data folder.
-        connect: Returns the connection to the hub.
-    """
+    """Fetches a model. `run` belongs to a thread of its own, everything else is thread-safe."""
 
     def __init__(self, plan: DownloadPlan, data_dir: Path, connect: Callable[[], HubConnection]) -> None:
         self._plan = plan
@@ -131,7 +125,6 @@ class Begun:
     """A download that an earlier run of the program began.
 
     Attributes:
-        plan: What is to be installed.
         present: Bytes of it on the disk.
         going: Whether it was running when the program was quit.
     """
@@ -142,11 +135,7 @@ class Begun:
 
 
 class DownloadFolder:
-    """The staging folders of downloads, shared with `mtplx pull`, and which of them go on at the next start.
-
-    Args:
-        data_dir: The data folder.
-    """
+    """The staging folders of downloads, shared with `mtplx pull`, and which of them go on at the next start."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir

@@ -22,13 +22,7 @@ _SHOWN, _SHARE = 3, 3  # rows before the strip scrolls, and the part of a low wi
 
 
 class DownloadStrip(QWidget):
-    """Lists the downloads; hidden while there are none.
-
-    Attributes:
-        list: The rows.
-        resume_all: Resumes all halted downloads, when there are several.
-        clear_all: Removes all installed ones from the list, when there are several.
-    """
+    """Lists the downloads; hidden while there are none."""
 
     def __init__(self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -55,8 +55,6 @@ class DownloadRow:
 
     Attributes:
         id: Of the model, and of its folder.
-        title: Name for the user.
-        state: Its state.
         done: Valid bytes on the disk.
         total: Bytes of all files.
         bytes_s: Bytes per second, None before there is a measurement.
@@ -64,7 +62,6 @@ class DownloadRow:
         waiting: The wait before the next try: out of the queue if WAITING, a short one if RUNNING.
         again_s: Whole seconds left of `waiting`, None without it.
         renewed: Whether the hub's files have changed since the inspection, so that the new ones are fetched.
-        error: Why it failed.
         problem: The kind of the failure, whose value names the remedy.
     """
 
@@ -86,11 +83,8 @@ class DownloadItem:
     """A download in the queue.
 
     Attributes:
-        plan: What is installed.
-        row: Its state, for the user.
         noted: Whether its plan is stored on the disk.
         present: Bytes that were on the disk before its job began.
-        speed: The speed of its job.
         failures: Failures of its jobs in a row, without a byte in between.
     """
 
@@ -116,7 +110,6 @@ class Downloads(QObject):
     because the hub asks for it or cannot be reached, makes room for the next one and is queued again after the wait.
 
     Args:
-        data_dir: The data folder.
         connect: Returns the connection to the hub; called on another thread.
 
     Signals:
@@ -168,7 +161,6 @@ class Downloads(QObject):
         self._advance()
 
     def pause(self, plan_id: str) -> None:
-        """Pause a download."""
         item = self._items[plan_id]
         if item.row.state in _GOING:
             self._stop(plan_id)
@@ -208,7 +200,6 @@ class Downloads(QObject):
     # ------------------------------------------------------------ scheduling
 
     def _advance(self) -> None:
-        """Start the tasks that can start."""
         for plan_id in dict.fromkeys((*self._unwanted, *self._items)):
             item = self._items.get(plan_id)
             if plan_id in self._working:

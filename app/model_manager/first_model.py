@@ -39,14 +39,7 @@ _OFFER_TITLE_PX = 17
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The offered first model: the largest recommended one that fits this machine.
-
-    Attributes:
-        repo_id: Its repository.
-        title: Name for the user.
-        why: The reason for it, a sentence.
-        cost: Its size and the time to download it.
-    """
+    """The offered first model: the largest recommended one that fits this machine; `cost`: size and download time."""
 
     repo_id: str
     title: str
@@ -103,11 +96,9 @@ class FirstState:
     """What the empty chat shows of the offer.
 
     Attributes:
-        title: The model.
         why: The reason for it, or its download.
         after: Its cost, or its progress.
         fraction: Progress of its download, 0..1; None before that.
-        can_get: Whether it can be accepted.
     """
 
     title: str
@@ -122,13 +113,7 @@ class FirstModel(QObject):
 
     The hub is asked only once the user has accepted.
 
-    Args:
-        library: The installed models.
-        downloads: The queue of downloads.
-        settings: Where a dismissal is stored.
-
     Signals:
-        changed: `state` has changed.
         accepted(str): The model of a repository is to be fetched.
     """
 
@@ -168,7 +153,6 @@ class FirstModel(QObject):
         )
 
     def accept(self) -> None:
-        """Fetch the offered model."""
         if self._offer is not None and not self._asking:
             self._asking = True
             self.changed.emit()
@@ -220,10 +204,6 @@ def _downloading(row: DownloadRow) -> FirstState:
 class OfferCard(QFrame):
     """The offer in the Models window; hidden without one.
 
-    Attributes:
-        button: Downloads the model.
-        details: Shows its details.
-
     Signals:
         accepted(Offer): The model is to be downloaded.
         details_wanted(Offer): Its details are to be shown.
@@ -259,7 +239,6 @@ class OfferCard(QFrame):
         self.hide()
 
     def show_offer(self, offer: Offer | None) -> None:
-        """Show an offer, or none."""
         self._offer = offer
         self.setVisible(offer is not None)
         if offer is not None:
@@ -275,13 +254,7 @@ class OfferCard(QFrame):
 class FirstCard(QFrame):
     """The offer in an empty chat, and then the progress of its download; hidden without one.
 
-    Attributes:
-        get: Accepts it.
-        models: Opens the Models window.
-        close_button: Dismisses it for good.
-
     Signals:
-        models_pressed: The Models window is to be opened.
         changed: Its height may have changed.
     """
 

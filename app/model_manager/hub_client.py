@@ -39,9 +39,6 @@ class HubQuestion(Enum):
 class HubClient(QObject):
     """Sends requests to the hub, each on a thread of its own.
 
-    Args:
-        access: Gives the connection to the hub.
-
     Signals:
         found(str, Found): A query and its results.
         inspected(str, RepoInspection): A repository and its inspection.
@@ -114,7 +111,6 @@ class HubClient(QObject):
         self._ask(HubQuestion.TOKEN, work, lambda _: self.token_forgotten.emit())
 
     def stop(self, question: HubQuestion) -> None:
-        """Cancel the request of a kind."""
         interrupt = self._interrupts.pop(question, None)
         if interrupt is not None:
             interrupt.set()
@@ -167,7 +163,6 @@ class HubAccess:
 
     @property
     def settings(self) -> HubSettings:
-        """Address and proxy."""
         from mtplx_engine.hub import settings
 
         return settings.read_settings(self._data_dir)
@@ -218,7 +213,6 @@ class HubAccess:
         return settings.connection(token, store.get() if store is not None else None)
 
     def store(self, host: str) -> TokenStore:
-        """Return the store of a hub's token."""
         with self._lock:
             if host not in self._tokens:
                 self._tokens[host] = credentials.TokenStore(host, self._find_keychain())

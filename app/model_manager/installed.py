@@ -35,7 +35,6 @@ class InstalledModels(QObject):
     """Follows the library, the downloads, and the engine's loading of models.
 
     Signals:
-        changed: Rows have changed.
         removal_wanted(InstalledModel): The user is to confirm that a model is deleted.
         forgetting_wanted(Path): The user is to confirm that a folder's models are no longer listed.
         load_requested(str, bool): The model in a folder is to be loaded; if true, even if it will not fit.
@@ -81,7 +80,6 @@ class InstalledModels(QObject):
 
     @property
     def rows(self) -> tuple[ModelRow, ...]:
-        """The rows of installed models."""
         use = UseState(
             self._library.contents,
             self._loaded,
@@ -95,7 +93,6 @@ class InstalledModels(QObject):
         return tuple(rows.installed(model, use, time.time()) for model in self._library.models)
 
     def act(self, folder: str, action: Action) -> None:
-        """Carry out an action of the row of the model in a folder."""
         model = self._model(folder)
         if model is None:
             return
@@ -134,7 +131,6 @@ class InstalledModels(QObject):
         return tuple(model for model in self._library.models if rows.listed_folder(model) == folder)
 
     def show_loaded(self, folder: Path | None) -> None:
-        """Show which model is loaded, None for none."""
         self._loaded = folder
         if folder is not None:
             self._loading = None
@@ -203,7 +199,6 @@ class InstalledModels(QObject):
         return tuple(row for row in self._downloads.rows() if row.state is DownloadState.DONE)
 
     def act_on_download(self, download: str, action: Action) -> None:
-        """Carry out an action of a download's row."""
         match action:
             case Action.PAUSE:
                 self._downloads.pause(download)
@@ -213,12 +208,10 @@ class InstalledModels(QObject):
                 self._downloads.cancel(download)
 
     def resume_all(self) -> None:
-        """Resume all halted downloads."""
         for row in self.halted:
             self._downloads.resume(row.id)
 
     def clear_all(self) -> None:
-        """Remove all installed downloads from the list."""
         for row in self.done:
             self._downloads.cancel(row.id)
 

@@ -52,15 +52,9 @@ class ModelLibrary(QObject):
     A model is identified by its folder, never by a name.
 
     Args:
-        data_dir: The data folder.
         link: The engine, which may be using a model that is to be deleted.
 
-    Attributes:
-        contents: The last listing.
-        inspections: By folder.
-
     Signals:
-        changed: `contents` is new.
         inspected(Path): A folder is inspected.
         loadable(Path): A model can be loaded, and fits.
         verifying(Path, float): Progress of verifying a model, 0..1.
@@ -117,11 +111,9 @@ class ModelLibrary(QObject):
         self._inspect_next()
 
     def check(self, folder: Path, *, anyway: bool) -> None:
-        """Check whether a model can be loaded, before another is unloaded for it: `loadable` follows, or `failed`.
+        """Check whether a model can be loaded before another is unloaded for it: `loadable` follows, or `failed`.
 
-        Args:
-            folder: The model's folder.
-            anyway: Whether it may be too big.
+        With `anyway` it may be too big.
         """
         self._do(folder, partial(self._check, folder, anyway=anyway), lambda _: self.loadable.emit(folder))
 
@@ -270,11 +262,7 @@ class ModelLibrary(QObject):
 class ModelsFolder(QObject):
     """The models folder that new downloads go to.
 
-    Args:
-        data_dir: The data folder.
-
     Signals:
-        changed: Another folder is chosen.
         failed(str): A folder cannot be chosen, a sentence.
     """
 
@@ -288,7 +276,6 @@ class ModelsFolder(QObject):
 
     @property
     def path(self) -> Path:
-        """The folder."""
         return self._homes.current
 
     @property

@@ -41,14 +41,7 @@ _MOST_SEEN = 12
 
 
 class SearchPage(QWidget):
-    """Searches the hub, and filters the results.
-
-    Attributes:
-        field: The query.
-        fitting, drafting, largest: The filters.
-        trouble: Why a search failed.
-        list: The rows.
-    """
+    """Searches the hub, and filters the results."""
 
     def __init__(self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,11 +81,9 @@ class SearchPage(QWidget):
 
     @property
     def filters(self) -> Filters:
-        """The chosen filters."""
         return Filters(self.fitting.isChecked(), self.drafting.isChecked(), self._bytes)
 
     def refresh(self) -> None:
-        """Show the current state."""
         controller = self._controller
         if self.filters:
             controller.inspect_hits()
@@ -179,13 +170,7 @@ class SearchPage(QWidget):
 
 
 class RecommendedPage(QWidget):
-    """The recommended models, with the offer of a first one.
-
-    Attributes:
-        offer: The card of the offer.
-        trouble: Why the hub cannot be reached.
-        list: The rows.
-    """
+    """The recommended models, with the offer of a first one."""
 
     def __init__(self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -209,7 +194,6 @@ class RecommendedPage(QWidget):
         self.list.remedy_chosen.connect(controller.help_repo)
 
     def refresh(self) -> None:
-        """Show the current state."""
         offered, fault = self._controller.offer, self._controller.trouble
         show_fault(self.trouble, fault)
         self.offer.show_offer(offered)
@@ -220,12 +204,7 @@ class RecommendedPage(QWidget):
 
 
 class InstalledPage(QWidget):
-    """The installed models.
-
-    Attributes:
-        list: The rows.
-        add: Adds a folder of the user's own.
-    """
+    """The installed models."""
 
     def __init__(self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -249,7 +228,6 @@ class InstalledPage(QWidget):
         self.list.remedy_chosen.connect(self._installed.help)
 
     def refresh(self) -> None:
-        """Show the current state."""
         if self._installed.models is None:
             self.list.show_rows((), tr("Looking for models…"))
         else:

@@ -23,12 +23,7 @@ class RepoLookups(QObject):
     """Inspects each repository once; after a failure only on `retry_repo`.
 
     Attributes:
-        inspections: The results, by repository.
-        faults: Why an inspection failed, by repository.
         trouble: Why the hub cannot be reached, None while it can; the queue stops until `retry`.
-
-    Signals:
-        changed: One of these has changed.
     """
 
     changed = Signal()

@@ -60,7 +60,6 @@ class ModelRow:
 
     Attributes:
         key: The repository, the download, or the folder of the installed model.
-        title: Name for the user.
         note: The second line.
         size: Bytes in words, "" while they are unknown.
         fit: Whether it fits, in a few words.
@@ -71,7 +70,6 @@ class ModelRow:
         state: Shown in place of buttons, such as "Installed".
         fraction: Progress, 0..1; None without any.
         dimmed: Whether the model is unreachable at the moment.
-        problem: The failure, a sentence.
         remedy: The label of the button about `problem`, "" without one.
     """
 
@@ -157,24 +155,17 @@ ABOUT_CHOICE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failure.
-
-    Attributes:
-        sentence: What happened, for the user.
-        problem: Its kind, None for a failure that is not the hub's.
-    """
+    """A failure: a sentence for the user, and its kind, None when it is not the hub's."""
 
     sentence: str
     problem: HubErrorKind | None = None
 
     @classmethod
     def of(cls, error: ErrorInfo, problem: HubErrorKind | None) -> Fault:
-        """Return the failure of a service's signal."""
         return cls(error.message, problem)
 
     @property
     def remedy(self) -> str:
-        """The label of the button about it."""
         return tr(self.problem.value) if self.problem is not None else tr(Action.LOOK_AGAIN.value)
 
 
@@ -191,10 +182,7 @@ class HubSnapshot:
     """What rows of models at the hub and the offer are made from.
 
     Attributes:
-        machine: The machine that models would run on.
         installed: The folder names of installed models, in lower case.
-        inspections: By repository.
-        faults: Why an inspection failed, by repository.
         downloads: By folder name.
         asking: Repositories whose inspection is still to come.
         wanted: Repositories that are fetched once they are inspected.
@@ -213,5 +201,4 @@ class HubSnapshot:
         return bool({folder_name(repo_id).casefold(), repo_id.casefold()} & self.installed)
 
     def download_of(self, repo_id: str) -> DownloadRow | None:
-        """Return the download of a repository's model."""
         return self.downloads.get(folder_name(repo_id))

@@ -60,14 +60,8 @@ class UseState:
     """How the installed models are used.
 
     Attributes:
-        contents: The installed models.
-        loaded: The folder of the loaded model, None without one.
-        loading: The folder of the model that is being loaded, None without one.
         verified: The result of checking a model's files, by its folder.
         verifying: Progress of such a check, 0..1, by folder.
-        faults: The last failure with a model, by folder.
-        inspected: The inspections of models, by folder.
-        machine: The machine that they would run on.
     """
 
     contents: Contents
@@ -81,7 +75,6 @@ class UseState:
 
 
 def installed(model: InstalledModel, use: UseState, now_s: float) -> ModelRow:
-    """Return the row of an installed model."""
     fault, found = use.faults.get(model.path), use.inspected.get(model.path)
     fit, tone, because = _judged(found, found.reason, use.machine) if found is not None else ("", Tone.QUIET, "")
     return ModelRow(
@@ -182,7 +175,6 @@ def _more(model: InstalledModel, use: UseState) -> tuple[Action, ...]:
 
 
 def _ago(then_s: int, now_s: float) -> str:
-    """Return when a model was used, in words."""
     then, now = (datetime.fromtimestamp(moment, UTC).astimezone().date() for moment in (then_s, now_s))
     days = (now - then).days
     if days <= 0:
@@ -214,11 +206,9 @@ class Filters:
     largest: int | None = None
 
     def __bool__(self) -> bool:
-        """Whether any filter is set."""
         return self != Filters()
 
     def may_pass(self, hit: Hit, known: HubSnapshot) -> bool:
-        """Return whether a result passes, as far as is known."""
         inspection = known.inspections.get(hit.id)
         if inspection is None:
             return True
@@ -245,7 +235,6 @@ def recommended(entry: Entry, known: HubSnapshot) -> ModelRow:
 
 
 def found(hit: Hit, known: HubSnapshot) -> ModelRow:
-    """Return the row of a search result."""
     words = tr("1 download") if hit.downloads == 1 else tr("{count} downloads")
     downloads = words.format(count=_count(hit.downloads))
     parts = [tr("gated") if hit.gated else "", hit.model_type, downloads, hit.updated]

@@ -27,19 +27,10 @@ if TYPE_CHECKING:
 class ModelServices(QObject):
     """Holds the services for models, which work without the window too, and connects them with the engine.
 
-    Attributes:
-        access: The hub's settings and secrets.
-        library: The installed models.
-        downloads: The queue of downloads.
-        folder: Where new models go.
-        first: The offer of a first model.
-
     Signals:
         load_requested(str, str, bool): The folder and title of a model, and whether to load it even if it will not fit.
         removed(Path): A model is deleted.
-        network_wanted: The settings of the hub's connection are to be shown.
         first_loaded(ModelInfo): The first model that was offered is loaded.
-        folder_wanted: The setting of the models folder is to be shown.
     """
 
     load_requested = Signal(str, str, bool)

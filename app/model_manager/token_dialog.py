@@ -27,16 +27,7 @@ class TokenDialog(QDialog):
     """Asks for a token, has the hub check it, and closes when it is valid.
 
     Args:
-        theme: The theme.
-        hub: Checks the token.
-        host: The hub's name.
         lasts: Whether a token outlasts the program.
-
-    Attributes:
-        field: Where it is entered, hidden.
-        check: The button that checks it.
-        where: Says where it is stored.
-        words: The result of the check.
     """
 
     def __init__(self, theme: Theme, hub: HubClient, host: str, *, lasts: bool, parent: QWidget | None = None) -> None:

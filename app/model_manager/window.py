@@ -38,16 +38,7 @@ class ModelsWindow(QWidget):
     """The only Models window.
 
     Args:
-        theme: The theme.
-        controller: Provides the rows and carries out the actions.
         free_bytes: Returns the free bytes of the models folder's disk, None while it is not connected.
-        token_lasts: Returns whether a token outlasts the program.
-
-    Attributes:
-        controller: As given.
-        recommended, search, installed: The pages of the `tabs`.
-        details: The page of one repository.
-        strip: The downloads.
     """
 
     def __init__(

@@ -25,14 +25,7 @@ _SLACK = 1e-9  # of a step; a value this near to a tick is on it
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A linear mapping of values to pixels; upwards where `end` is less than `start`.
-
-    Attributes:
-        low: The value at `start`.
-        high: The value at `end`, more than `low`.
-        start: Pixels.
-        end: Pixels.
-    """
+    """A linear mapping of `low` < `high` to the pixels `start` and `end`; upwards where `end` is less than `start`."""
 
     low: float
     high: float
@@ -54,13 +47,7 @@ def _round_step(span: float, most: int) -> tuple[int, int]:
 
 
 def round_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
-    """Return at most `most + 2` round values at equal distances, which enclose the range.
-
-    Args:
-        low: The smallest value that is shown.
-        high: The largest; where it is not more than `low`, the ticks reach a little further.
-        most: Steps within the range.
-    """
+    """Return at most `most + 2` round values at equal distances that enclose the range, which may be empty."""
     if high <= low:
         high = low + (abs(low) or 1.0)
     digit, power = _round_step(high - low, most)
@@ -120,7 +107,6 @@ class Unit(Enum):
         return _PATTERNS[self]().format(f"{self._number(low)}–{self._number(high)}")
 
     def tick(self, value: float) -> str:
-        """Return a round value at an axis, as short as it can be."""
         if self is Unit.SHARE:
             return percent(value)
         number = f"{value:,.12g}"

@@ -31,24 +31,17 @@ _BAR = 14
 
 @dataclass(frozen=True, slots=True)
 class PositionBars:
-    """Acceptance by draft position: a bar for each.
-
-    Attributes:
-        accepted_at: Drafts accepted at position 1, 2, ...; as in `DecodeStats`.
-        verify_steps: Out of so many.
-    """
+    """A bar for each draft position: how many of the `verify_steps` accepted the draft there, as in `DecodeStats`."""
 
     accepted_at: tuple[int, ...]
     verify_steps: int
 
     @property
     def empty_text(self) -> str:
-        """Why there is nothing to draw."""
         return "" if self.verify_steps and self.accepted_at else tr("Nothing has been drafted yet.")
 
     @property
     def height(self) -> int:
-        """A row for each position."""
         return _ROW * max(1, len(self.accepted_at))
 
     @property
@@ -57,7 +50,6 @@ class PositionBars:
         return self.verify_steps < FEW_STEPS
 
     def table(self) -> ChartTable:
-        """Return a row for each position."""
         head = (tr("position"), tr("share accepted"), tr("accepted"), tr("verify steps"))
         steps = f"{self.verify_steps:,}"
         rows = (
@@ -67,7 +59,6 @@ class PositionBars:
         return ChartTable(head, tuple(rows))
 
     def drawing(self, canvas: Canvas) -> Drawing:
-        """Draw each bar on its track, with its share and the sample behind it."""
         ink, fill = (Ink.PLAIN, Fill.HOLLOW) if self.few else (Ink.DRAFTED, Fill.SOLID)
         samples = [self._sample(count) for count in self.accepted_at]
         left = canvas.text_width(str(len(self.accepted_at))) + GAP
@@ -107,16 +98,7 @@ _INKS = {SpeedVerdict.FASTER: Ink.FASTER, SpeedVerdict.SLOWER: Ink.SLOWER}
 
 @dataclass(frozen=True, slots=True)
 class RangeBar:
-    """Median and range of several runs.
-
-    Attributes:
-        label: As in "plain" or "depth 2".
-        median: Of the runs.
-        low: Their minimum.
-        high: Their maximum.
-        runs: Their number; of a ratio the number of pairs.
-        drafted: Whether they drafted.
-    """
+    """Median and range, `low` to `high`, of several `runs`; of a ratio, of so many pairs of runs."""
 
     label: str
     median: float
@@ -127,7 +109,6 @@ class RangeBar:
 
     @classmethod
     def of(cls, label: str, ratio: Ratio) -> RangeBar:
-        """Return the bar of a ratio to plain decoding."""
         return cls(label, ratio.median, ratio.low, ratio.high, ratio.pairs)
 
     @property
@@ -137,7 +118,6 @@ class RangeBar:
 
     @property
     def verdict(self) -> SpeedVerdict:
-        """The verdict of a ratio."""
         return Ratio(self.median, self.low, self.high, self.runs).verdict
 
 
@@ -150,22 +130,18 @@ class RangeBars:
 
     @property
     def empty_text(self) -> str:
-        """Why there is nothing to draw."""
         return "" if self.bars else tr("Nothing has been measured yet.")
 
     @property
     def height(self) -> int:
-        """A row for each bar, and the axis."""
         return _RANGE_ROW * max(1, len(self.bars)) + LINE + GAP
 
     def table(self) -> ChartTable:
-        """Return a row for each bar."""
         count, verdict = (tr("pairs"), (tr("verdict"),)) if self._is_ratio else (tr("runs"), ())
         head = (tr("decoding"), tr("median"), tr("lowest"), tr("highest"), count, *verdict)
         return ChartTable(head, tuple(self._row(bar) for bar in self.bars))
 
     def drawing(self, canvas: Canvas) -> Drawing:
-        """Draw labels, bars, values, and the axis below."""
         left = min(canvas.widest(tuple(bar.label for bar in self.bars)), _LABELS * canvas.width) + 2 * GAP
         notes = [(self._value(bar), self._note(bar)) for bar in self.bars]
         right = max(left + 1, canvas.width - canvas.widest(sum(notes, ())) - 2 * GAP)
@@ -242,11 +218,7 @@ _WIDEST = 48
 
 @dataclass(frozen=True, slots=True)
 class AcceptedHistogram:
-    """Histogram of the drafts that verify steps accepted.
-
-    Attributes:
-        steps: Verify steps that accepted 0, 1, 2, ... drafts.
-    """
+    """Histogram of the drafts that verify steps accepted: `steps[i]` is how many steps accepted i."""
 
     height: ClassVar[int] = 132
     steps: tuple[int, ...]
@@ -258,7 +230,6 @@ class AcceptedHistogram:
 
     @property
     def empty_text(self) -> str:
-        """Why there is nothing to draw."""
         return "" if sum(self.steps) else tr("Nothing has been drafted yet.")
 
     @property
@@ -267,14 +238,12 @@ class AcceptedHistogram:
         return sum(self.steps) < FEW_STEPS
 
     def table(self) -> ChartTable:
-        """Return a row for each column."""
         head = (tr("accepted in a step"), tr("share of steps"), tr("verify steps"))
         shown = () if self.empty_text else self.steps
         rows = ((str(kept), self._share(count), f"{count:,}") for kept, count in enumerate(shown))
         return ChartTable(head, tuple(rows))
 
     def drawing(self, canvas: Canvas) -> Drawing:
-        """Draw the columns, their shares above and their numbers of drafts below."""
         ink, fill = (Ink.PLAIN, Fill.HOLLOW) if self.few else (Ink.DRAFTED, Fill.SOLID)
         text_ink = Ink.TERTIARY if self.few else Ink.TEXT
         bottom = canvas.height - LINE - GAP / 2

@@ -71,14 +71,7 @@ class Chart(QTableView):
     from Qt's own table, which all screen readers know (PySide 6.9 has no `QAccessibleTableInterface` to implement).
     The arrow keys and the pointer choose a row, which has a callout beside its mark.
 
-    Args:
-        theme: The style.
-        name: Accessible name.
-        data: Shown first.
-        parent: The parent widget.
-
     Attributes:
-        chart_data: The data that are shown.
         copy_as_table: The action that copies the table; in the context menu, and by the usual key.
     """
 
@@ -262,11 +255,7 @@ class Chart(QTableView):
 
 
 class ChartTableModel(QAbstractTableModel):
-    """A `ChartTable` for Qt: its first column are the vertical headers, its head the horizontal ones.
-
-    Attributes:
-        table: The data.
-    """
+    """A `ChartTable` for Qt: its first column are the vertical headers, its head the horizontal ones."""
 
     def __init__(self, table: ChartTable, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -292,7 +281,6 @@ class ChartTableModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.table.head) - 1
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | None:
-        """Return the text of a cell."""
         if role != Qt.ItemDataRole.DisplayRole or not index.isValid():
             return None
         return self.table.rows[index.row()][index.column() + 1]
@@ -314,15 +302,7 @@ def callout_position(
     canvas: tuple[float, float],
     marks: Sequence[tuple[float, float]] = (),
 ) -> tuple[float, float]:
-    """Return the left and the top edge of a callout: always inside, where it covers the fewest marks.
-
-    Args:
-        spot: Of its row.
-        width: Of the callout.
-        height: Of the callout.
-        canvas: Width and height of the chart.
-        marks: Points that should stay visible.
-    """
+    """Return the left and the top edge of a callout: always inside the canvas, where it covers the fewest marks."""
     x, y = spot.at
     most_left, lowest = max(0.0, canvas[0] - width), max(0.0, canvas[1] - height)
     lefts = [min(max(0.0, left), most_left) for left in (x - width / 2, x + 1.5 * GAP, x - 1.5 * GAP - width)]
@@ -343,12 +323,7 @@ def _covers(position: tuple[float, float], width: float, height: float, mark: tu
 
 
 def marks_of(drawing: Drawing, text_width: Callable[[str], float]) -> list[tuple[float, float]]:
-    """Return sampled points of the dots, curves, bars and text of a drawing, not of its grid and background.
-
-    Args:
-        drawing: A whole chart.
-        text_width: Returns the width of a text, in pixels.
-    """
+    """Return sampled points of the dots, curves, bars and text of a drawing, not of its grid and background."""
     marks: list[tuple[float, float]] = []
     for shape in drawing.shapes:
         match shape:

@@ -135,10 +135,6 @@ class Spot:
     """The area of one row of the table, with its callout.
 
     Attributes:
-        x: Left edge.
-        y: Top edge.
-        width: Pixels.
-        height: Pixels.
         at: The point that the callout is beside.
         text: Lines of the callout; "" where the drawing shows all of it.
     """
@@ -159,12 +155,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A whole chart.
-
-    Attributes:
-        shapes: In the order of painting.
-        spots: One for each row of the table.
-    """
+    """A whole chart: shapes in the order of painting, and a spot for each row of the table."""
 
     shapes: tuple[Shape, ...]
     spots: tuple[Spot, ...]
@@ -172,31 +163,19 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """The area to draw in.
-
-    Attributes:
-        width: Pixels.
-        height: Pixels.
-        text_width: Returns the width of a text, in pixels.
-    """
+    """The area to draw in, in pixels; `text_width` measures a text."""
 
     width: float
     height: float
     text_width: Callable[[str], float]
 
     def widest(self, texts: tuple[str, ...]) -> float:
-        """Return the width of the widest text."""
         return max(map(self.text_width, texts), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class ChartTable:
-    """The data of a chart as text.
-
-    Attributes:
-        head: Names of the columns; the first column names the rows.
-        rows: Each as long as `head`.
-    """
+    """The data of a chart as text; rows are as long as `head`, the first column names them."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -243,7 +222,6 @@ _COLORS: dict[Ink, Callable[[Palette], QColor]] = {
 
 
 def color(ink: Ink, palette: Palette) -> QColor:
-    """Return the colour of an ink in a palette."""
     return _COLORS[ink](palette)
 
 
@@ -265,15 +243,7 @@ _WIDE = 2000.0  # text is never cut
 
 
 def snapped(x: float, y: float, width: float, height: float, scale: float) -> tuple[float, float, float, float]:
-    """Return a rectangle with its edges on device pixels, at least one wide and high.
-
-    Args:
-        x: Left edge, in logical pixels.
-        y: Top edge.
-        width: At least 0.
-        height: At least 0.
-        scale: Device pixels in a logical one.
-    """
+    """Return a rectangle with its edges on device pixels, at least one wide and high; `scale` to a logical one."""
     left, top = round(x * scale), round(y * scale)
     right = max(left + 1, round((x + width) * scale))
     bottom = max(top + 1, round((y + height) * scale))
@@ -290,13 +260,7 @@ def rule_box(rule: Rule) -> tuple[float, float, float, float]:
 
 
 class DrawingPainter:
-    """Paints shapes with one painter.
-
-    Args:
-        painter: Has the font of the text.
-        palette: The colours.
-        scale: Device pixels in a logical one.
-    """
+    """Paints shapes with one painter, in its font; `scale` is the device pixels in a logical one."""
 
     def __init__(self, painter: QPainter, palette: Palette, scale: float) -> None:
         self._painter = painter
@@ -305,7 +269,6 @@ class DrawingPainter:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
     def paint(self, drawing: Drawing) -> None:
-        """Paint the shapes in their order."""
         for shape in drawing.shapes:
             self._paint(shape)
 

@@ -46,12 +46,7 @@ _LOOKS = (
 
 @dataclass(frozen=True, slots=True)
 class CostCurve:
-    """V(M) at one context length.
-
-    Attributes:
-        context: Tokens in the cache.
-        costs: Of verifying 1, 2, ... tokens, in forwards over one token.
-    """
+    """V(M) with `context` tokens in the cache: `costs` of verifying 1, 2, ... tokens, in forwards over one token."""
 
     context: int
     costs: tuple[float, ...]
@@ -67,9 +62,8 @@ class CostCurves:
     """At most two cost curves, and the break-even line below which drafting pays.
 
     Attributes:
-        curves: One for each context length.
         may_cost: Break-even cost of verifying 1, 2, ... tokens, in forwards over one; () when nothing was drafted.
-        verify_steps: The sample behind it.
+        verify_steps: The sample size behind `may_cost`.
     """
 
     height: ClassVar[int] = 236
@@ -87,11 +81,9 @@ class CostCurves:
 
     @property
     def empty_text(self) -> str:
-        """Why there is nothing to draw."""
         return "" if self.curves else tr("The cost of verifying has not been measured yet.")
 
     def table(self) -> ChartTable:
-        """Return a row for each number of tokens."""
         head = (tr("tokens verified"), *(self._name(curve) for curve in self.curves), tr("break-even"))
         rows = (
             (str(count), *(_cost(curve.costs, count) for curve in self.curves), _cost(self.may_cost, count))
@@ -163,13 +155,9 @@ def break_even(accepted_at: Sequence[int], verify_steps: int, draft_share: float
     """Return the cost of verifying 1, 2, ... tokens, in forwards over one, above which drafting is a loss.
 
     A verify step over M tokens yields 1 + p_1 + ... + p_(M-1) tokens on average, p_i the acceptance at position i, and
-    plain decoding takes a forward for each. Minus the cost of M - 1 drafts that is the break-even. It ends with the
-    last position of known acceptance.
-
-    Args:
-        accepted_at: Drafts accepted at position 1, 2, ....
-        verify_steps: Out of so many, at least one.
-        draft_share: Cost of a draft, in forwards over one token.
+    plain decoding takes a forward for each. Minus the cost of M - 1 drafts (each `draft_share` forwards over one token)
+    that is the break-even. It ends with the last position of known acceptance. `accepted_at` is as in `DecodeStats`,
+    `verify_steps` at least one.
     """
     shares = (count / verify_steps for count in accepted_at)
     lengths = accumulate(shares, initial=1.0)
@@ -203,15 +191,7 @@ _ONE = dt.timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class DayMetric:
-    """Median and quartiles over the answers of one day.
-
-    Attributes:
-        day: The date.
-        lower: Lower quartile.
-        median: Median.
-        upper: Upper quartile.
-        answers: Number of answers.
-    """
+    """Median and quartiles over the answers of one day."""
 
     day: dt.date
     lower: float
@@ -227,12 +207,7 @@ class DayMetric:
 
 @dataclass(frozen=True, slots=True)
 class DailyMedians:
-    """A point for each day with answers, and a band between the quartiles where there are enough answers.
-
-    Attributes:
-        days: The oldest first; days without answers are left out.
-        unit: Of the values.
-    """
+    """A point for each day with answers, oldest first, and a band between the quartiles where answers are enough."""
 
     height: ClassVar[int] = 200
     days: tuple[DayMetric, ...]
@@ -240,11 +215,9 @@ class DailyMedians:
 
     @property
     def empty_text(self) -> str:
-        """Why there is nothing to draw."""
         return "" if self.days else tr("No answers yet that could be shown here.")
 
     def table(self) -> ChartTable:
-        """Return a row for each day."""
         head = (tr("day"), tr("median"), tr("lower quartile"), tr("upper quartile"), tr("answers"))
         value = self.unit.text
         rows = (
@@ -353,29 +326,22 @@ _STRIP_TICKS = 3
 
 @dataclass(frozen=True, slots=True)
 class SpeedStrip:
-    """Decode speed of the last seconds: a point for each.
-
-    Attributes:
-        speeds: Tokens per second, the newest second last; None where nothing was generated.
-    """
+    """Tokens per second in each of the last seconds, the newest last; None where nothing was generated."""
 
     height: ClassVar[int] = 104
     speeds: tuple[float | None, ...]
 
     @property
     def empty_text(self) -> str:
-        """Why there is nothing to draw."""
         written = any(speed is not None for speed in self.speeds)
         return "" if written else tr("Nothing was written in the last minute.")
 
     def table(self) -> ChartTable:
-        """Return a row for each second, the newest last as in the picture."""
         shown = range(0 if self.empty_text else len(self.speeds))
         rows = ((str(self._age(index)), self._value(index)) for index in shown)
         return ChartTable((tr("seconds ago"), tr("speed")), tuple(rows))
 
     def drawing(self, canvas: Canvas) -> Drawing:
-        """Draw the scale, and a curve for each stretch without a gap."""
         ticks = round_ticks(0.0, max(speed for speed in self.speeds if speed is not None), _STRIP_TICKS)
         left = canvas.widest(tuple(Unit.SPEED.tick(tick) for tick in ticks)) + GAP
         bottom = canvas.height - LINE - 1.5 * GAP
