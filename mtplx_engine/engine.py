@@ -126,27 +126,27 @@ class Engine:
 
     @property
     def model(self) -> LoadedModel:
-        """The loaded model; EngineError NO_MODEL without one."""
+        """The loaded model; raises EngineError NO_MODEL without one."""
         if self._model is None:
             raise _no_model()
         return self._model
 
     @property
     def info(self) -> ModelInfo:
-        """What the app shows of the loaded model; EngineError NO_MODEL without one."""
+        """What the app shows of the loaded model; raises EngineError NO_MODEL without one."""
         if self._info is None:
             raise _no_model()
         return self._info
 
     @property
     def depths(self) -> DepthPolicy:
-        """The depth controllers of the loaded model; EngineError NO_MODEL without one."""
+        """The depth controllers of the loaded model; raises EngineError NO_MODEL without one."""
         if self._depths is None:
             raise _no_model()
         return self._depths
 
     def drafters(self) -> Drafters:
-        """Return the drafters that the loaded model can have; EngineError NO_MODEL without one."""
+        """Return the drafters that the loaded model can have; raises EngineError NO_MODEL without one."""
         return Drafters(self.model, self._draft_model, self._policy.prefill_chunk)
 
     def fit(self, context: int) -> Fit:
@@ -177,7 +177,7 @@ class Engine:
     def encode(
         self, messages: Sequence[ChatMessage], *, thinking: bool | None = None, continues: bool = False
     ) -> list[int]:
-        """Return the prompt of a chat; see `PromptEncoder.encode`. EngineError also NO_MODEL."""
+        """Return the prompt of a chat; see `PromptEncoder.encode`. Raises EngineError NO_MODEL too."""
         if self._encoder is None:
             raise _no_model()
         return self._encoder.encode(messages, thinking=thinking, continues=continues)
@@ -360,7 +360,7 @@ class Drafters:
         return self.stock if core == "stock" else core
 
     def required(self, core: DraftCore) -> DrafterKind:
-        """Return the drafter of a run that must draft; EngineError UNSUPPORTED, when nothing drafts."""
+        """Return the drafter of a run that must draft; raises EngineError UNSUPPORTED when nothing drafts."""
         drafter = self.wanted(SamplerConfig(draft_core=core))
         if drafter is None:
             raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)

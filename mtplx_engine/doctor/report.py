@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def examine(data: Path) -> tuple[Check, ...]:
-    """Run every check that this machine allows; imports mlx, with the BLAS that models run on.
-
-    Args:
-        data: The data folder.
-    """
+    """Run every check that this machine allows; imports mlx, with the BLAS that models run on."""
     backend.prepare()
     return _redacted(data, (check for part in _parts(data) for check in _guarded(*part)))
 
@@ -31,7 +27,6 @@ def examine_bundle(data: Path) -> tuple[Check, ...]:
 
 
 def render(checks: tuple[Check, ...]) -> str:
-    """Return checks as a text report."""
     width = max(len(check.name) for check in checks)
     lines = [f"{check.verdict:<8} {check.name:<{width}}  {check.detail}" for check in checks]
     verdicts = [check.verdict for check in checks]

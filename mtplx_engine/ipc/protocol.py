@@ -105,7 +105,7 @@ class Measure:
     drafter: DraftCore = "stock"
 
     def check(self) -> None:
-        """Check what can be checked without a model; EngineError BAD_REQUEST, with a sentence for the user."""
+        """Check what can be checked without a model; raises EngineError BAD_REQUEST with a sentence for the user."""
         problem = ""
         if not self.kinds:
             problem = "No kind of prompts is chosen; choose at least one."

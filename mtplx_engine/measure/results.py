@@ -146,7 +146,7 @@ class Results:
         return self.at(self.winner) if self.winner else _fastest(self.depths) if self.depths else None
 
     def at(self, depth: int) -> DepthResult:
-        """Return the result of a depth; KeyError, if it was not measured."""
+        """Return the result of a depth; raises KeyError if it was not measured."""
         return {result.depth: result for result in self.depths}[depth]
 
 
