@@ -102,6 +102,7 @@ class Acceptance:
         self.offered = _KEEP * self.offered + 1
 
     def fade(self) -> None:
+        """Decay after a cycle that verified no draft at this position."""
         self.accepted *= _FADE
         self.offered *= _FADE
 

@@ -90,7 +90,7 @@ class TokenCache:
     Args:
         layers: One empty cache a layer: mlx-lm's plain, quantized or rotating one, a list of the first two, its
             arrays (`StepState` takes their place), or `RecurrentState` for a gated-delta layer.
-        most_bytes: How much the at most `most_checkpoints` checkpoints may hold together.
+        most_bytes: How much all checkpoints may hold together.
 
     Raises:
         EngineError: UNSUPPORTED, when a layer needs another kind of cache.

@@ -22,7 +22,6 @@ def examine(data: Path) -> tuple[Check, ...]:
 
 
 def examine_bundle(data: Path) -> tuple[Check, ...]:
-    """Run only the checks of MTPLX as an app."""
     return _redacted(data, bundle.checks(data))
 
 
@@ -35,7 +34,6 @@ def render(checks: tuple[Check, ...]) -> str:
 
 
 def as_json(checks: tuple[Check, ...]) -> dict[str, Any]:
-    """Return checks as plain data, ready for JSON."""
     return {
         "version": importlib.metadata.version("mtplx"),
         "failed": len(failed(checks)),

@@ -192,6 +192,7 @@ class Measurement:
 
     @property
     def depths(self) -> tuple[int, ...]:
+        """The measured draft depths, without 0."""
         return tuple(sorted({run.depth for run in self.runs} - {0}))
 
 

@@ -44,7 +44,7 @@ class PlainResult:
 
 @dataclass(frozen=True, slots=True)
 class DepthResult:
-    """Drafting at one depth against plain decoding, pair by pair.
+    """Drafting at one depth against plain decoding, pair by pair; other speeds and times as in `PlainResult`.
 
     Attributes:
         wall: Wall time of plain decoding / wall time with drafting, over the pairs of equally long answers; None
@@ -198,6 +198,7 @@ def decode_ratio(pairs: Iterable[Pair]) -> Ratio | None:
 
 
 def turns_off(measurement: Measurement) -> bool:
+    """Whether a measurement turns drafting off for answers of its bucket."""
     return not measurement.lifted and results_of(measurement).winner == 0
 
 

@@ -151,7 +151,7 @@ def _time_note(ratio: Ratio) -> Sentence:
 def turned_off(bans: Sequence[Measurement], day: str) -> Sentence:
     """Return where and why drafting is off, as in "off in chats up to 1k tokens: slower here (measured 29 Nov)".
 
-    `bans` are the measurements that turn it off, the newest first, from `day`; none gives no sentence.
+    `bans` are the measurements that turn it off, the newest, of the date `day`, first; none gives no sentence.
     """
     if not bans:
         return NOTHING

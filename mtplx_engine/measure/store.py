@@ -58,7 +58,7 @@ class MeasurementStore:
 
 
 def deciding(found: Iterable[Measurement], key: str) -> dict[int | None, Measurement]:
-    """Return the measurement that decides for each bucket of context lengths, from those of `key`, the newest first."""
+    """Return the measurement that decides for each bucket of context lengths, from `found`, the newest first."""
     newest: dict[int | None, Measurement] = {}
     for each in found:
         if each.subject.key == key:
