@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PlainText:
-    """Encodes text without the added tokens of a tokenizer.
+    """Encodes text without the added tokens of a transformers tokenizer with a backend of the tokenizers library.
 
     All added tokens count as control tokens, not only those flagged special: published tokenizers leave the marks of
     roles and of thinking without that flag. Only runs of blanks are text and keep their added tokens.
