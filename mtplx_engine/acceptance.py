@@ -26,11 +26,9 @@ _ROUNDING = 0.01  # how far from 1 a distribution in half precision may sum
 
 
 class DraftVerdict(NamedTuple):
-    """The result of a verify step, on device.
+    """The result of a verify step, int32 scalars on device.
 
-    Attributes:
-        accepted: int32 scalar, how many draft tokens are accepted, 0..k.
-        token: int32 scalar, the recovered token after a rejection, else the bonus token.
+    `accepted` counts the accepted draft tokens, 0..k; `token` is the recovered one after a rejection, else the bonus.
     """
 
     accepted: mx.array
@@ -85,12 +83,7 @@ def accept(p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, expon
 
 
 def accept_greedy(best: mx.array, drafts: mx.array) -> DraftVerdict:
-    """Accept draft tokens at temperature 0 while they equal the target's own choice.
-
-    Args:
-        best: [k+1] int32, the most probable token of each target row.
-        drafts: [k] int32 draft tokens.
-    """
+    """Accept draft tokens [k] at temperature 0 while they equal the target's choices `best` [k+1], both int32."""
     accepted = _leading(best[:-1] == drafts)
     return DraftVerdict(accepted, best[accepted])
 

@@ -32,8 +32,7 @@ _CLEAR_EVERY = 256  # cycles between two returns of mlx's unused buffers
 def answer_limit(max_tokens: int | None, prompt: int, window: int) -> int:
     """Return how many tokens an answer may have.
 
-    Raises:
-        EngineError: BAD_REQUEST for a max_tokens below 1; CONTEXT_OVERFLOW when the prompt fills the window.
+    Raises EngineError BAD_REQUEST for a max_tokens below 1; CONTEXT_OVERFLOW when the prompt fills the window.
     """
     if max_tokens is not None and max_tokens < 1:
         raise EngineError(ErrorKind.BAD_REQUEST, f"max_tokens is {max_tokens}, but must be at least 1.")
@@ -50,8 +49,7 @@ def answer_limit(max_tokens: int | None, prompt: int, window: int) -> int:
 def check_tokens(prompt: Sequence[int], vocabulary: int) -> None:
     """Check that all tokens of a prompt are in the vocabulary: for others mlx would read out of bounds.
 
-    Raises:
-        EngineError: BAD_REQUEST.
+    Raises EngineError BAD_REQUEST for one that is not.
     """
     found = next((token for token in prompt if not 0 <= token < vocabulary), None)
     if found is not None:
@@ -64,18 +62,7 @@ def check_tokens(prompt: Sequence[int], vocabulary: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Runs the decoder for one request.
-
-    Attributes:
-        request: The request to answer.
-        decoder: A new one, over the caches of the prefix.
-        text: Turns tokens into text and detects stop strings.
-        segments: Splits the text into thinking and answer.
-        stats: Counts tokens and times.
-        depths: Chooses the depth of each cycle, from the cycles recorded so far.
-        end_ids: End-of-sequence tokens.
-        limit: The most tokens that the answer may have.
-    """
+    """Runs a new decoder, over the caches of the prefix, for one request."""
 
     request: Generate
     decoder: Decoder
@@ -89,11 +76,7 @@ class Answer:
     def run(self, prompt: list[int], reused: int, chunk: int, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         """Yield the events of the answer; Finished is the last.
 
-        Args:
-            prompt: Token ids, at least one.
-            reused: How many of them the cache holds already.
-            chunk: Tokens per forward of the prefill.
-            cancelled: Ends the answer when it is set.
+        Of the tokens `prompt`, at least one, the cache holds the first `reused`; the prefill takes `chunk` at a time.
         """
         self.stats.start_prefill()
         prefill = self.decoder.prefill(prompt, reused, chunk)
@@ -190,13 +173,7 @@ def _runs(accepted: bytes) -> tuple[int, ...]:
 class AnswerStats:
     """Counts the tokens and measures the times of one answer; its clock starts when it is constructed.
 
-    Args:
-        prompt_tokens: Tokens of the prompt.
-        cached_tokens: How many of them are reused from the cache.
-        seed: The seed in use.
-        depth: The depth asked for, as text.
-        clock: Returns seconds, monotonic.
-        drafter: Who may draft, "" for plain decoding.
+    For the numbers see `stats.DecodeStats`.
     """
 
     def __init__(
@@ -224,15 +201,12 @@ class AnswerStats:
 
     @property
     def emitted(self) -> int:
-        """Tokens emitted so far."""
         return self._counter.emitted
 
     def now(self) -> float:
-        """Return the seconds since the start."""
         return self._clock() - self._start
 
     def start_prefill(self) -> None:
-        """Note that the first forward starts now."""
         self._prefill_start = self._clock()
 
     def cycle(self, step: Step, kept: int) -> None:

@@ -29,7 +29,6 @@ class Policy:
     """How models are held and run on this device.
 
     Attributes:
-        device: "metal" or "cpu".
         blas: The matrix library in use: "metal", "openblas", "accelerate" or "stock" (the wheel's reference BLAS).
         keep_quantized: Whether quantized weights stay packed; on the CPU their products are far slower than fp32.
         dtype: The dtype of activations and of weights that are not packed, as a name in `mlx.core`.
@@ -122,7 +121,6 @@ def apply(chosen: Policy) -> None:
 
 
 def dtype(chosen: Policy) -> mx.Dtype:
-    """Return the policy's dtype as an object of mlx."""
     import mlx.core as mx
 
     result: mx.Dtype = getattr(mx, chosen.dtype)

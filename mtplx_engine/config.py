@@ -108,7 +108,6 @@ class ChatMessage:
 
     Attributes:
         role: "system", "user" or "assistant".
-        content: Its text.
         thinking: The model's thinking before an answer; the chat template decides how much of it the model sees again.
     """
 

@@ -63,11 +63,7 @@ class Decoder:
     """Decodes one sequence.
 
     Args:
-        target: The target model.
-        cache: Its cache; may hold a prefix of the prompt.
-        drafter: The drafter, or None for plain decoding only; must hold the pairs of the cached prefix.
-        config: The sampler.
-        seed: Seeds every random draw.
+        drafter: None for plain decoding only; must hold the pairs of the cached prefix. `cache` may hold such a prefix.
         branch: The length of the prefix shared with what was cached before; the next prompt may well branch off
             there too, so a cache that cannot go back to any length keeps a checkpoint. 0 for none.
 
@@ -103,14 +99,12 @@ class Decoder:
     def prefill(self, prompt: Sequence[int], reused: int, chunk: int) -> Iterator[int]:
         """Prefill a prompt: iterating forwards all of it but its last token, which becomes the pending one.
 
+        Each step forwards a chunk and yields how many tokens the cache holds. To stop iterating ends the answer there.
+
         Args:
             prompt: The token ids, at least one.
             reused: How many of them the cache holds already, at most len(prompt) - 1.
             chunk: Tokens per forward.
-
-        Returns:
-            An iterator that forwards a chunk at each step and yields how many tokens the cache holds. To stop
-            iterating ends the answer there.
         """
         tokens = mx.array(list(prompt), mx.int32)
         self.forwarded = list(prompt[:reused])
@@ -171,8 +165,7 @@ class Decoder:
     def read(self) -> Step:
         """Wait for the oldest queued cycle and commit it; the only host sync of a cycle.
 
-        Raises:
-            EngineError: NON_FINITE, when a target row holds NaN or no finite logit.
+        Raises EngineError NON_FINITE when a target row holds NaN or no finite logit.
         """
         flight = self._unread.popleft()
         is_finite, accepted, token, *drafts = cast("list[int]", flight.packed.tolist())
@@ -204,7 +197,6 @@ class Decoder:
         self._checkpoint()
 
     def _checkpoint(self) -> None:
-        """Make the present length one that a later prompt with this prefix can continue from."""
         if self._newest is not None:
             start, hidden = self._newest
             row = self._cache.length - 1 - start

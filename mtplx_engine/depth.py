@@ -29,7 +29,6 @@ class DepthEstimates:
     """What a controller has measured, from which the next one starts.
 
     Attributes:
-        best: The depth that decoded fastest.
         costs: Seconds of a cycle at depth 0, 1, ...; None where it was not measured.
         accepted: Accepted drafts at position 1, 2, ..., with exponentially decaying weights.
         offered: Verified drafts at those positions, weighted in the same way.
@@ -68,7 +67,6 @@ class Cost:
 
     @property
     def measured(self) -> bool:
-        """Whether there are enough times for an estimate."""
         return len(self.times) >= SAMPLES
 
     @property
@@ -110,7 +108,6 @@ class Acceptance:
 
     @property
     def mean(self) -> float:
-        """The estimate."""
         return (self.accepted + 1) / (self.offered + 2)
 
     @property
@@ -159,14 +156,11 @@ class DepthController:
     """Estimates acceptance rates and cycle times of one model on this machine, and chooses the next depth.
 
     Args:
-        max_depth: The deepest draft it may choose.
         known: Earlier estimates, if there are any.
 
     Attributes:
-        max_depth: As above.
         best: The depth that decodes fastest by the present estimates.
         steady: The depth between two looks: the best, or 0 while plain decoding repays what drafting has lost.
-        rounds: How many rounds have ended.
     """
 
     def __init__(self, max_depth: int, known: DepthEstimates | None = None) -> None:
@@ -185,7 +179,6 @@ class DepthController:
             self._begin_with(known)
 
     def choose(self) -> int:
-        """Return the depth of the next cycle."""
         return self._depth
 
     def record(self, depth: int, accepted: int, seconds: float) -> None:
@@ -221,8 +214,7 @@ class DepthController:
     def speedup(self, depth: int) -> float | None:
         """Return the expected speed of a depth as a multiple of plain decoding, None while either is not measured.
 
-        Args:
-            depth: Draft tokens per cycle; 0 for the best depth that drafts.
+        Depth 0 stands for the best depth that drafts.
         """
         depths = range(1, self.max_depth + 1) if depth == 0 else (depth,)
         rates = [self.rate(each) for each in depths if each <= self.max_depth]
@@ -230,11 +222,9 @@ class DepthController:
         return drafting / plain if plain and drafting else None
 
     def expected_tokens(self, depth: int) -> float:
-        """Return E(k), the expected tokens of a cycle."""
         return expected_tokens([acceptance.mean for acceptance in self._accepted[:depth]])
 
     def estimates(self) -> DepthEstimates:
-        """Return what was measured, for the next controller."""
         return DepthEstimates(
             best=self.best,
             costs=tuple(cost.mean if cost.measured else None for cost in self._costs),

@@ -39,14 +39,8 @@ _REPORTED_CHANGE = 0.05  # of the expected speedup; a smaller one is not reporte
 class DepthPolicy:
     """The depth controllers of a loaded model, one for each drafter and measurement it starts from.
 
-    `tokens` is the length of prompt and answer together, as far as it is known before the answer.
-
-    Args:
-        data: The data folder; it may not exist yet.
-        speed_key: Identifies the model's files and this machine, see `ModelInfo.speed_key`.
-
-    Attributes:
-        measurements: The stored measurements; changes take effect with the next `refresh`.
+    `tokens` is the length of prompt and answer together, as far as it is known before the answer. Changes of the stored
+    `measurements` take effect with the next `refresh`.
     """
 
     def __init__(self, data: Path, speed_key: str) -> None:
@@ -82,7 +76,6 @@ class DepthPolicy:
         return measured is not None and results.turns_off(measured)
 
     def remember(self, drafter: DrafterKind, tokens: int = 0) -> None:
-        """Store the estimates of a controller."""
         self._memory.remember(drafter, self.of(drafter, tokens).estimates())
 
     def _new(self, drafter: DrafterKind | None, start: Measurement | None) -> DepthController:
@@ -125,8 +118,6 @@ class DepthChooser:
     """Chooses the depth of an answer's cycles.
 
     Args:
-        sampler: The settings of the request.
-        drafter: The drafter, None for plain decoding.
         controller: Finds the fastest depth; every cycle is recorded there, also those of a fixed depth.
         turned_off: Whether a measurement on this machine found drafting slower; it decides where the user did not.
     """
@@ -146,22 +137,18 @@ class DepthChooser:
 
     @property
     def drafts(self) -> bool:
-        """Whether any cycle may draft."""
         return self._fixed is None or self._fixed[0] != 0
 
     def next(self) -> int:
-        """Return the depth of the next cycle."""
         return self._controller.choose() if self._fixed is None else self._fixed[0]
 
     def record(self, depth: int, accepted: int, seconds: float) -> None:
-        """Record a cycle, see `DepthController.record`."""
         self._controller.record(depth, accepted, seconds)
 
     def changed(self, deepest: int) -> DepthChoice | None:
         """Return the present choice if it differs from the one reported last; at most once a controller round.
 
-        Args:
-            deepest: The drafter's largest depth.
+        `deepest` is the drafter's largest depth.
         """
         if self._controller.rounds == self._round:
             return None
@@ -213,7 +200,6 @@ class DepthMemory:
             return None
 
     def remember(self, drafter: str, estimates: DepthEstimates) -> None:
-        """Store the estimates of a drafter."""
         self._store.put(self._key(drafter), dataclasses.asdict(estimates))
 
     def _key(self, drafter: str) -> str:

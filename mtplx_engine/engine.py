@@ -72,16 +72,10 @@ class Engine:
         *,
         anyway: bool = False,
     ) -> ModelInfo:
-        """Load a model; whatever was loaded is unloaded first.
+        """Load a model; whatever was loaded is unloaded first. For the arguments see `protocol.Load`.
 
-        Args:
-            model: Its folder, or the name of an installed one.
-            data_dir: Folder of the installed models.
-            report: Called with the fraction done, 0..1, and the present phase as text.
-            cancelled: Stops loading when it is set.
-            draft_model: Folder or name of a smaller model with the same tokenizer that can draft; "" for none.
-                Ignored when nothing can draft for the model.
-            anyway: Load it even when it will not fit into memory.
+        `report` is called with the fraction done, 0..1, and the present phase as text. A draft model is ignored when
+        nothing can draft for the model.
 
         Raises:
             EngineError: NOT_FOUND, REFUSED, UNSUPPORTED or TOO_BIG, with a sentence for the user.
@@ -132,43 +126,27 @@ class Engine:
 
     @property
     def model(self) -> LoadedModel:
-        """The loaded model.
-
-        Raises:
-            EngineError: NO_MODEL.
-        """
+        """The loaded model; raises EngineError NO_MODEL without one."""
         if self._model is None:
             raise _no_model()
         return self._model
 
     @property
     def info(self) -> ModelInfo:
-        """The description of the loaded model that the app shows.
-
-        Raises:
-            EngineError: NO_MODEL.
-        """
+        """What the app shows of the loaded model; raises EngineError NO_MODEL without one."""
         if self._info is None:
             raise _no_model()
         return self._info
 
     @property
     def depths(self) -> DepthPolicy:
-        """The depth controllers of the loaded model.
-
-        Raises:
-            EngineError: NO_MODEL.
-        """
+        """The depth controllers of the loaded model; raises EngineError NO_MODEL without one."""
         if self._depths is None:
             raise _no_model()
         return self._depths
 
     def drafters(self) -> Drafters:
-        """Return the drafters that the loaded model can have.
-
-        Raises:
-            EngineError: NO_MODEL.
-        """
+        """Return the drafters that the loaded model can have; raises EngineError NO_MODEL without one."""
         return Drafters(self.model, self._draft_model, self._policy.prefill_chunk)
 
     def fit(self, context: int) -> Fit:
@@ -180,7 +158,6 @@ class Engine:
         self._prefix = None
 
     def unload(self) -> None:
-        """Drop the model and free its memory."""
         self._model = self._draft_model = self._prefix = self._info = None
         self._encoder = self._counter = None
         self._depths, self._footprints = None, ()
@@ -200,11 +177,7 @@ class Engine:
     def encode(
         self, messages: Sequence[ChatMessage], *, thinking: bool | None = None, continues: bool = False
     ) -> list[int]:
-        """Return the prompt of a chat; see `PromptEncoder.encode`.
-
-        Raises:
-            EngineError: NO_MODEL, BAD_REQUEST, UNSUPPORTED.
-        """
+        """Return the prompt of a chat; see `PromptEncoder.encode`. Raises EngineError NO_MODEL too."""
         if self._encoder is None:
             raise _no_model()
         return self._encoder.encode(messages, thinking=thinking, continues=continues)
@@ -228,13 +201,9 @@ class Engine:
         *,
         in_thinking: bool = False,
     ) -> Iterator[AnswerEvent]:
-        """Like `generate`, from token ids; the messages of the request are ignored.
+        """Like `generate`, from token ids, at least one; the messages of the request are ignored.
 
-        Args:
-            request: The settings of the answer.
-            prompt: Token ids, at least one.
-            cancelled: Ends the answer when it is set.
-            in_thinking: Whether the prompt ends in the middle of the model's thinking.
+        `in_thinking` says that the prompt ends in the middle of the model's thinking.
 
         Raises:
             EngineError: As `generate`; BAD_REQUEST also for tokens that the model does not have.
@@ -300,11 +269,9 @@ def _no_model() -> EngineError:
 
 
 class Start(NamedTuple):
-    """The position from which a prompt is prefilled.
+    """The position from which a prompt is prefilled: the caches hold its first `reused` tokens.
 
-    Attributes:
-        reused: How many of its tokens the caches hold.
-        branch: The length of the prefix shared with the tokens held before, when that is well past `reused`; else 0.
+    `branch` is the length of the prefix shared with the tokens held before, when that is well past `reused`; else 0.
     """
 
     reused: int
@@ -316,10 +283,8 @@ class PrefixCache:
     """The caches of target and drafter after an answer, reused for the prefix that the next prompt shares.
 
     Attributes:
-        cache: The target's.
         drafter: Holds the pairs of all tokens in `cache`; None when answers are not drafted.
         tokens: The tokens in `cache`.
-        kind: The kind of `drafter`.
     """
 
     cache: TokenCache
@@ -348,7 +313,6 @@ class PrefixCache:
 
 
 def _shared(a: Sequence[int], b: Sequence[int]) -> int:
-    """Return the length of the common prefix."""
     length = 0
     for x, y in zip(a, b, strict=False):
         if x != y:
@@ -358,12 +322,9 @@ def _shared(a: Sequence[int], b: Sequence[int]) -> int:
 
 
 class Drafters:
-    """The drafters that a model can have.
+    """The drafters that a model can have: its own, and a `draft_model` with the same tokenizer.
 
-    Args:
-        model: The target.
-        draft_model: A model with the same tokenizer that may draft for it, or None.
-        chunk: Tokens per forward when the draft model reads a prompt.
+    `chunk` is tokens per forward when the draft model reads a prompt.
     """
 
     def __init__(self, model: LoadedModel, draft_model: LoadedModel | None, chunk: int) -> None:
@@ -399,22 +360,14 @@ class Drafters:
         return self.stock if core == "stock" else core
 
     def required(self, core: DraftCore) -> DrafterKind:
-        """Return the drafter of a run that must draft.
-
-        Raises:
-            EngineError: UNSUPPORTED, when nothing drafts.
-        """
+        """Return the drafter of a run that must draft; raises EngineError UNSUPPORTED when nothing drafts."""
         drafter = self.wanted(SamplerConfig(draft_core=core))
         if drafter is None:
             raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)
         return drafter
 
     def new(self, kind: DrafterKind) -> Drafter:
-        """Return an empty drafter of a kind that `wanted` or `stock` gave.
-
-        Raises:
-            ValueError: The model has no such drafter.
-        """
+        """Return an empty drafter of a kind that `wanted` or `stock` gave."""
         vocabulary = self._model.target.vocabulary
         if kind == "prompt_lookup":
             return PromptLookupDrafter(vocabulary)

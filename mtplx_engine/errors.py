@@ -30,7 +30,6 @@ class ErrorInfo:
     """An error as data, to be sent to another process or thread.
 
     Attributes:
-        kind: What kind of failure it is.
         message: One plain sentence for the user: what happened, the numbers, one thing to do.
         details: For a bug report (a traceback, a library's message); never a prompt, may be empty.
         tokens: For CONTEXT_OVERFLOW, the length of the prompt.
@@ -58,12 +57,10 @@ class EngineError(Exception):
 
     @classmethod
     def of(cls, info: ErrorInfo) -> EngineError:
-        """Return the error with this `info`."""
         error = cls(info.kind, info.message, info.details)
         error.info = info
         return error
 
     @property
     def kind(self) -> ErrorKind:
-        """The kind of failure."""
         return self.info.kind

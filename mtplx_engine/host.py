@@ -111,13 +111,9 @@ def check(
 
 
 class Host:
-    """Connects a channel to an engine.
+    """Connects a channel to an engine, made by `make_engine` on the engine thread, since making an engine imports mlx.
 
-    Args:
-        channel: The connection to the app.
-        make_engine: Called once, on the engine thread, since making an engine imports mlx.
-        measure: Measures the loaded model. Raises EngineError.
-        check: Checks its exactness. Raises EngineError.
+    `measure` and `check` run on that thread too, and raise EngineError.
     """
 
     def __init__(

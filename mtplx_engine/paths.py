@@ -19,8 +19,7 @@ APP_NAME = "MTPLX"
 def data_dir(override: str | Path | None = None) -> Path:
     """Return the folder that holds models, chats and settings; it may not exist yet.
 
-    Raises:
-        EngineError: BAD_REQUEST, when the override cannot be a path, or when this user has no home folder.
+    Raises EngineError BAD_REQUEST when the override cannot be a path, or when this user has no home folder.
     """
     return folder(override) if override else _at_home(user_data_path)
 
@@ -28,8 +27,7 @@ def data_dir(override: str | Path | None = None) -> Path:
 def folder(given: str | Path) -> Path:
     """Return the absolute path of a folder as the user writes it, `~` included.
 
-    Raises:
-        EngineError: BAD_REQUEST, when it starts with `~` and the name of no user.
+    Raises EngineError BAD_REQUEST when it starts with `~` and the name of no user.
     """
     try:
         return Path(given).expanduser().absolute()
@@ -40,16 +38,11 @@ def folder(given: str | Path) -> Path:
 
 
 def models_dir(data: Path) -> Path:
-    """Return the folder of installed models under the data folder `data`."""
     return data / "models"
 
 
 def log_dir(override: str | Path | None = None) -> Path:
-    """Return the folder of the rotating logs; beside the data when the data folder is overridden.
-
-    Raises:
-        EngineError: As `data_dir`.
-    """
+    """Return the folder of the rotating logs; beside the data folder if that is overridden. Raises as `data_dir`."""
     return data_dir(override) / "logs" if override else _at_home(user_log_path)
 
 

@@ -58,12 +58,9 @@ class History:
 
 
 class Shaper:
-    """Turns logits into the distribution that a sampler configuration asks for.
+    """Turns logits [..., V] into the distribution that a sampler configuration asks for.
 
-    Args:
-        config: The sampler.
-        vocabulary: V, the number of logits.
-        ids: [D] the token ids of the columns when only a part of the vocabulary is drafted; None for all.
+    `ids` [D] are the token ids of the columns when only a part of the vocabulary is drafted; None for all.
     """
 
     def __init__(self, config: SamplerConfig, vocabulary: int, ids: mx.array | None = None) -> None:

@@ -109,28 +109,14 @@ class DecodeStats:
 
 
 class CycleCounter:
-    """Counts the decode cycles of one answer; both the engine and the app's live view use it.
-
-    Attributes:
-        emitted: Tokens so far.
-        verify_steps: V so far.
-        plain_steps: Cycles without a draft so far.
-        drafted: D so far.
-        accepted_at: Accepted so far at draft position 1, 2, ...
-    """
+    """Counts the decode cycles of one answer, as `DecodeStats` does; both the engine and the app's live view use it."""
 
     def __init__(self) -> None:
         self.emitted = self.verify_steps = self.plain_steps = self.drafted = 0
         self.accepted_at: list[int] = []
 
     def add(self, *, tokens: int, drafted: int, accepted: int) -> None:
-        """Count a cycle.
-
-        Args:
-            tokens: How many it emitted.
-            drafted: Draft tokens that it verified, 0 for a plain one.
-            accepted: How many of them were accepted and emitted.
-        """
+        """Count a cycle of so many emitted tokens; `drafted` is 0 for a plain one."""
         self.emitted += tokens
         if not drafted:
             self.plain_steps += 1

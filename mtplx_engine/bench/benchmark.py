@@ -41,13 +41,7 @@ PAUSE_S = 0.2  # before each answer, so that the system catches up on deferred w
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkPrompt:
-    """The prompt of one pair.
-
-    Attributes:
-        prompt: Its id.
-        kind: Its kind.
-        ids: Its tokens.
-    """
+    """The prompt of one pair."""
 
     prompt: str
     kind: PromptKind
@@ -63,12 +57,9 @@ class Progress(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One answer of a benchmark.
+    """One answer of a benchmark, by the method of this name.
 
-    Attributes:
-        method: The name of its method.
-        tokens: The ids.
-        run: The measured run; `identical` compares its tokens with those of the base in the same pair.
+    `run.identical` compares its tokens with those of the base in the same pair.
     """
 
     method: str
@@ -94,10 +85,7 @@ class PairedBenchmark:
 
     Attributes:
         base: The method that the others are compared with.
-        others: The other methods.
-        prompts: One for each pair.
-        temperature: Of the sampler.
-        tokens: Of each answer.
+        prompts: One for each pair; all answers have `tokens` tokens.
         reference: A method that takes part in only as many pairs as a range needs.
     """
 
@@ -117,10 +105,7 @@ class PairedBenchmark:
     ) -> Iterator[Progress | BenchmarkRuns]:
         """Let all methods answer all prompts in turn; BenchmarkRuns comes last, unless it is cancelled.
 
-        Args:
-            cancelled: Ends it within a forward.
-            pause_s: Seconds before each answer.
-            clock: Seconds, monotonic.
+        Cancelling works within a forward. `pause_s` seconds pass before each answer, by the monotonic `clock`.
         """
         order = self._order()
         answers: list[tuple[Slot, TimedAnswer]] = []
@@ -166,10 +151,6 @@ class PairedBenchmark:
 class _Timer:
     """Estimates the time left from the mean times of each method so far.
 
-    Args:
-        order: All slots.
-        clock: Seconds, monotonic.
-
     Attributes:
         fraction: 0..1 of the time; never falls.
         left_s: Seconds that the slots left take; None until the first that is no warm-up.
@@ -185,7 +166,6 @@ class _Timer:
         self.left_s: float | None = None
 
     def count(self) -> None:
-        """Count the next slot as done."""
         now = self._clock()
         slot = self._order[self._done]
         if not slot.warm_up:
@@ -207,14 +187,7 @@ _GREEDY = SamplerConfig(temperature=0.0)
 
 
 class CostMeter:
-    """Times forwards of a model, and drafts for it.
-
-    Args:
-        target: The model.
-        cache: Its cache.
-        drafter: Has the pairs of all cached tokens.
-        clock: Seconds, monotonic.
-    """
+    """Times forwards of a model, and drafts for it by a drafter that has the pairs of all cached tokens."""
 
     def __init__(
         self,
@@ -241,9 +214,7 @@ class CostMeter:
     def curve(self, tokens: Sequence[int], cancelled: threading.Event) -> VerifyCurve | None:
         """Time forwards over the first 1, 2, ... of 8 tokens, in turn, and restore cache and drafter.
 
-        Args:
-            tokens: The continuation of the cached text.
-            cancelled: Ends it soon, with None.
+        `tokens` are the continuation of the cached text. None soon after it is cancelled.
         """
         forwards: list[list[float]] = [[] for _ in range(WIDEST)]
         drafts: list[float] = []
@@ -295,12 +266,9 @@ _CURVES = 0.1  # share of the time, about
 
 
 def measure(engine: Engine, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
-    """Measure a model and store the measurement; Measured comes last, unless it is cancelled.
+    """Measure a model and store the measurement; Measured comes last, unless it is cancelled within a forward.
 
-    Args:
-        engine: Has loaded the model; its prefix cache is dropped.
-        request: Prompts, depths and sampler.
-        cancelled: Ends it within a forward.
+    The prefix cache of the engine is dropped.
 
     Raises:
         EngineError: NO_MODEL; BAD_REQUEST for numbers that can never work; UNSUPPORTED when nothing drafts for the
@@ -336,7 +304,6 @@ def measure(engine: Engine, request: Measure, cancelled: threading.Event) -> Ite
 
 
 def _check(engine: Engine, request: Measure) -> DrafterKind:
-    """Check that a request can be measured, and return the kind of the drafter."""
     request.check()
     info, drafter = engine.info, engine.drafters().required(request.drafter)
     if request.context > info.context_window:

@@ -42,11 +42,9 @@ class _Findings:
     """Intermediate results.
 
     Attributes:
-        draws: The sampled tokens.
         samples: Number of cycles that they are from.
         tests: How often their p-value was evaluated.
         comparisons: Of rows, one a prefix.
-        answers: Number of greedy answers that were compared.
         gaps: Of answers that diverged, by how many logits the plain choice was better.
     """
 
@@ -65,12 +63,9 @@ class _Findings:
 
 
 def check(engine: Engine, request: CheckExactness, cancelled: threading.Event) -> Iterator[TrialProgress | Checked]:
-    """Check that drafting is exact; Checked comes last, unless it is cancelled.
+    """Check that drafting is exact; Checked comes last, unless it is cancelled within a forward.
 
-    Args:
-        engine: Has loaded the model; its prefix cache is dropped.
-        request: How much to check.
-        cancelled: Ends it within a forward.
+    The prefix cache of the engine is dropped.
 
     Raises:
         EngineError: NO_MODEL; BAD_REQUEST for numbers that can never work; UNSUPPORTED when nothing drafts for the
@@ -89,15 +84,7 @@ def check(engine: Engine, request: CheckExactness, cancelled: threading.Event) -
 
 
 class _Check:
-    """A running check.
-
-    Args:
-        engine: Has loaded the model.
-        request: How much to check.
-
-    Raises:
-        EngineError: As `check`.
-    """
+    """A running check; raises as `check`."""
 
     def __init__(self, engine: Engine, request: CheckExactness) -> None:
         self._engine = engine
@@ -125,7 +112,6 @@ class _Check:
             found.tests += 1
 
     def report(self) -> ExactnessReport:
-        """Return the report."""
         found, comparisons = self._findings, self._findings.comparisons
         logit_distance = max(each.logit_distance for each in comparisons)
         ties = sum(gap <= _TIE * logit_distance for gap in found.gaps)
@@ -214,7 +200,6 @@ class _Check:
 
 
 def _drafter(engine: Engine, request: CheckExactness) -> DrafterKind:
-    """Check that a request is possible, and return the kind of the drafter."""
     request.check()
     drafter = engine.drafters().required(request.drafter)
     window, least = engine.info.context_window, SHORTEST + _ANSWER + engine.info.max_depth

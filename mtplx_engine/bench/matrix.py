@@ -49,15 +49,10 @@ class BenchmarkPlan:
     """Arguments of `mtplx bench`.
 
     Attributes:
-        model: Folder or name.
         draft_model: Folder or name of a draft model, which may be the same one; "" for none.
-        data_dir: The data folder, with the installed models.
-        prompts: Number of prompts.
-        tokens: Of each answer.
         temperatures: One table each.
         depths: Of every drafter; () for the defaults of each.
         drafters: The drafters; "stock" is the model's default.
-        anyway: Load the model even when it will not fit into memory.
     """
 
     model: str
@@ -72,14 +67,7 @@ class BenchmarkPlan:
 
 
 def measure(plan: BenchmarkPlan, report: Report) -> dict[str, Any]:
-    """Run the plan in this process, on the BLAS that `backend.prepare` chose.
-
-    Args:
-        plan: The arguments.
-        report: Called with the progress.
-
-    Returns:
-        The report as plain data, ready for JSON.
+    """Run the plan in this process, on the BLAS that `backend.prepare` chose; return the report, ready for JSON.
 
     Raises:
         EngineError: BAD_REQUEST, for the drafter "draft_model" without a draft model.
@@ -171,7 +159,6 @@ def _ours(engine: Engine, info: ModelInfo, plan: BenchmarkPlan) -> list[Method]:
 
 
 def _draft_model(plan: BenchmarkPlan) -> str:
-    """Return the name of the draft model, "" without one."""
     if not plan.draft_model:
         return ""
     draft, target = (library.resolve_model(name, plan.data_dir).resolve() for name in (plan.draft_model, plan.model))
@@ -183,8 +170,7 @@ def _draft_model(plan: BenchmarkPlan) -> str:
 def measure_stock(plan: BenchmarkPlan) -> dict[str, Any]:
     """Run a short bench in a process that keeps the BLAS of the mlx wheel, which is what plain pip users have.
 
-    Raises:
-        EngineError: INTERNAL, when that process fails.
+    Raises EngineError INTERNAL when that process fails.
     """
     command = [sys.executable, "-m", "mtplx_engine.cli.main", "bench", "--json", "--stock-only"]
     command += ["--model", plan.model, "--data-dir", str(plan.data_dir), "--tokens", str(plan.tokens)]

@@ -32,7 +32,6 @@ class TimedAnswer(NamedTuple):
     """One answer of one method.
 
     Attributes:
-        tokens: The ids.
         wall_s: Seconds from the call to the last token.
         stats: Counts and times; mlx-lm counts no steps.
         peak_bytes: Peak memory of mlx meanwhile, with the model.
@@ -66,14 +65,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One run in the order of a benchmark.
-
-    Attributes:
-        method: The method that answers.
-        prompt: Index of the prompt.
-        tokens: Of the answer.
-        warm_up: Whether the answer is dropped.
-    """
+    """One run in the order of a benchmark; the answer of a warm-up is dropped."""
 
     method: Method
     prompt: int
@@ -82,13 +74,7 @@ class Slot:
 
 
 def slots(methods: Sequence[Method], prompts: int, tokens: int) -> list[Slot]:
-    """Return a short warm-up of every method, then all of them on each prompt, each time starting with another one.
-
-    Args:
-        methods: The methods.
-        prompts: Number of prompts.
-        tokens: Of each answer.
-    """
+    """Return a short warm-up of every method, then all of them on each prompt, each time starting with another one."""
     order = [Slot(method, 0, min(tokens, _WARM_UP_TOKENS), warm_up=True) for method in methods]
     for prompt in range(prompts):
         shift = prompt % len(methods)
@@ -102,12 +88,7 @@ class _CancelledError(Exception):
 
 
 class MlxLm:
-    """`mlx_lm.stream_generate` on the engine's weights.
-
-    Args:
-        engine: Has loaded the model.
-        chunk: Prompt tokens per forward; cancelling works after each.
-    """
+    """`mlx_lm.stream_generate` on the engine's weights; cancelling works after each `chunk` prompt tokens."""
 
     name = "mlx-lm"
     title = "plain mlx-lm"
@@ -120,7 +101,6 @@ class MlxLm:
     def run(
         self, prompt: int, ids: list[int], temperature: float, tokens: int, cancelled: threading.Event
     ) -> TimedAnswer | None:
-        """Answer with plain mlx-lm."""
         try:
             return self._run(prompt, ids, temperature, tokens, cancelled)
         except _CancelledError:

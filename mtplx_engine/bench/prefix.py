@@ -117,10 +117,6 @@ class Draws:
 
     A token becomes its randomised probability integral transform, which is uniform on 0..1 if the token is distributed
     as the target says. Tokens are ordered by target / draft probability, which shows a wrong acceptance best.
-
-    Args:
-        depth: Maximum drafts of a cycle.
-        seed: Of the randomisation.
     """
 
     def __init__(self, depth: int, seed: int) -> None:
@@ -134,7 +130,6 @@ class Draws:
         return tuple(len(values) for values in self._values)
 
     def add(self, cycle: Cycle) -> None:
-        """Add the tokens of a cycle."""
         count = len(cycle.draft)
         for at, (token, row) in enumerate(zip(cycle.tokens, cycle.target, strict=True)):
             score = row
@@ -169,12 +164,9 @@ _GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples modulo 1 are spread evenly, ho
 
 
 def prompt_prefixes(count: int, encode: Callable[[str], list[int]], longest: int) -> Iterator[list[int]]:
-    """Yield prefixes of the shipped prompts, of all kinds in turn and of different lengths.
+    """Yield `count` prefixes of the shipped prompts, of all kinds in turn and of different lengths up to `longest`.
 
-    Args:
-        count: Number of prefixes.
-        encode: Turns a user message into the tokens of a chat.
-        longest: Maximum tokens of a prefix.
+    `encode` turns a user message into the tokens of a chat.
     """
     for number in range(count):
         ids = encode(PROMPTS[number % len(PROMPTS)].text)
@@ -186,7 +178,6 @@ class Comparison(NamedTuple):
     """Differences of rows of logits that should be equal.
 
     Attributes:
-        rows: Number of rows.
         distance: The largest total variation distance of two distributions; infinite for logits that are not finite.
         logit_distance: The largest absolute difference of a logit.
         first_choices: Rows with the same most probable token.
@@ -235,7 +226,6 @@ class _RecordingTarget:
         self._target = target
 
     def verify(self, tokens: mx.array, cache: TokenCache, *, strict: bool) -> tuple[mx.array, mx.array]:
-        """See `Target.verify`."""
         hidden, self.logits = self._target.verify(tokens, cache, strict=strict)
         return hidden, self.logits
 
@@ -250,16 +240,13 @@ class _RecordingDrafter:
 
     @property
     def max_depth(self) -> int:
-        """See `Drafter.max_depth`."""
         return self._drafter.max_depth
 
     @property
     def pairs(self) -> int:
-        """See `Drafter.pairs`."""
         return self._drafter.pairs
 
     def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft | None:
-        """See `Drafter.propose`."""
         draft = self._drafter.propose(depth, shaper, history, key)
         self.distributions = None if draft is None else draft.distributions
         return draft
@@ -269,8 +256,7 @@ class PrefixReplay:
     """A prompt prefix with the caches of all but its last token, restored after each trial.
 
     Args:
-        target: The model.
-        drafter: Its drafter, without pairs.
+        drafter: Without pairs.
         ids: The tokens, at least `SHORTEST`.
         chunk: Prefill tokens per forward.
     """
@@ -294,11 +280,7 @@ class PrefixReplay:
         self._restore()
 
     def compare(self, depth: int, seed: int) -> Comparison:
-        """Verify a draft in one forward and token by token, and compare the rows.
-
-        Args:
-            depth: Tokens of the draft.
-            seed: Of the draft.
+        """Verify a draft of `depth` tokens in one forward and token by token, and compare the rows.
 
         Raises:
             EngineError: NON_FINITE.
@@ -317,11 +299,7 @@ class PrefixReplay:
         return found
 
     def draw(self, depth: int, seed: int) -> Cycle:
-        """Run one cycle of the decoding loop, with at most `depth` drafts.
-
-        Raises:
-            EngineError: NON_FINITE.
-        """
+        """Run one cycle of the decoding loop, with at most `depth` drafts. Raises as `compare`."""
         target, drafter = _RecordingTarget(self._target), _RecordingDrafter(self._drafter)
         decoder = Decoder(cast("Target", target), self._cache, drafter, UNFILTERED, seed)
         for _ in decoder.prefill(self._ids, len(self._ids) - 1, self._chunk):

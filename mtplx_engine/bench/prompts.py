@@ -68,13 +68,7 @@ class Stack:
 
 
 class Prompt(NamedTuple):
-    """A prompt.
-
-    Attributes:
-        id: As in "code-2".
-        kind: Of the prompt and its answer.
-        text: The user message.
-    """
+    """A prompt: its id as in "code-2", the kind of it and its answer, and the user message."""
 
     id: str
     kind: PromptKind
@@ -125,10 +119,7 @@ def of_kind(kind: PromptKind) -> tuple[Prompt, ...]:
 def filled(prompt: Prompt, length: int, encode: Callable[[str], list[int]]) -> list[int]:
     """Return the tokens of a prompt, filled with text of its kind before it up to nearly `length` tokens.
 
-    Args:
-        prompt: Comes last.
-        length: Tokens; a prompt that is as long already stays as it is.
-        encode: Turns a user message into the tokens of a chat.
+    A longer prompt stays as it is. `encode` turns a user message into the tokens of a chat.
     """
     ids = encode(prompt.text)
     missing = length - len(ids)

@@ -128,7 +128,6 @@ def render_report(measurement: Measurement) -> str:
 
 
 def _headline(measurement: Measurement, best: DepthResult | None) -> list[str]:
-    """Return the verdict, its effect, and its range."""
     found = sentences.headline(measurement)
     note = str(found.note)
     whole = sentences.whole_request(best) if best else NOTHING

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 class LayerState:
     """The arrays of a recurrent layer, with the interface of mlx-lm's `ArraysCache`.
 
-    Args:
-        size: The number of arrays.
-
-    Attributes:
-        offset: How many tokens went into the state.
-        lengths: Always None; mlx-lm's layers read it for padded batches.
+    `offset` counts the tokens that went into the state; `lengths` is always None: mlx-lm's layers read it for batches.
     """
 
     keeps_all = False
@@ -54,11 +49,9 @@ class LayerState:
         return tuple(mx.contiguous(array) for array in self.arrays())
 
     def arrays(self) -> list[mx.array]:
-        """Return the arrays, to be evaluated; empty before the first forward."""
         return [array for array in self._now if array is not None]
 
     def contents(self) -> list[mx.array]:
-        """Return the arrays."""
         return self.arrays()
 
     def _become(self, arrays: Sequence[mx.array | None], length: int) -> None:
@@ -80,7 +73,6 @@ class StepState(LayerState):
 
     @property
     def floor(self) -> int:
-        """The smallest length that `trim` can go back to."""
         return self.offset - (self._before is not None)
 
     def advance(self, count: int) -> None:
@@ -96,22 +88,16 @@ class StepState(LayerState):
         """Do nothing."""
 
     def trim(self, surplus: int) -> None:
-        """Drop the newest `surplus` tokens; not more than back to `floor`."""
         if surplus and self._before is not None:
             self.restore(self._before, self.offset - 1)
 
     def restore(self, arrays: Sequence[mx.array | None], length: int) -> None:
-        """Set the state to a `snapshot` taken at `length`; no arrays are the empty state."""
         self._become(arrays, length)
         self._held, self._before = tuple(self._now), None
 
 
 class _KeepsAll:
-    """The part of `token_cache.Layer` that is the same for all layers that can go back to any length.
-
-    Attributes:
-        floor: The smallest length that `trim` can go back to.
-    """
+    """The part of `token_cache.Layer` that is the same for all layers that can go back to any length."""
 
     keeps_all = True
     floor = 0
@@ -153,11 +139,7 @@ class QuantizedCache(_KeysValues, QuantizedKVCache):
 
 
 class CacheGroup(_KeepsAll):
-    """Several caches of one layer, as mlx-lm's `CacheList`; all of them keep every token.
-
-    Args:
-        parts: One cache each.
-    """
+    """Several caches of one layer, as mlx-lm's `CacheList`; all of them keep every token."""
 
     def __init__(self, parts: Sequence[PlainCache | QuantizedCache]) -> None:
         self._parts = tuple(parts)
@@ -167,25 +149,20 @@ class CacheGroup(_KeepsAll):
 
     @property
     def offset(self) -> int:
-        """How many tokens went into it."""
         return self._parts[0].offset
 
     def trim(self, surplus: int) -> None:
-        """Drop the newest `surplus` tokens."""
         for part in self._parts:
             part.trim(surplus)
 
     def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
-        """Go back to `length`."""
         for part in self._parts:
             part.restore(arrays, length)
 
     def arrays(self) -> list[mx.array]:
-        """Return the buffers, to be evaluated; empty before the first forward."""
         return [array for part in self._parts for array in part.arrays()]
 
     def contents(self) -> list[mx.array]:
-        """Return the keys and values of all parts, of the tokens held."""
         return [array for part in self._parts for array in part.contents()]
 
 
@@ -193,12 +170,7 @@ _GRAIN, _STEP = WINDOW_GRAIN, CACHE_STEP
 
 
 class WindowCache:
-    """Keys and values of a layer that attends to the newest `window` tokens, the present one included.
-
-    Attributes:
-        offset: How many tokens went into it.
-        max_size: The window in tokens.
-    """
+    """Keys and values of a layer that attends to the newest `max_size` tokens, the present one included."""
 
     keeps_all = False
 
@@ -211,7 +183,6 @@ class WindowCache:
 
     @property
     def floor(self) -> int:
-        """The smallest length that `trim` can go back to."""
         return self._start + self.max_size - 1 if self._start else 0
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
@@ -240,19 +211,15 @@ class WindowCache:
         self._block = self.offset
 
     def end_block(self) -> None:
-        """Let the next forward drop entries that only this block needed."""
         self._block = None
 
     def trim(self, surplus: int) -> None:
-        """Drop the newest `surplus` tokens; not more than back to `floor`."""
         self.offset -= surplus
 
     def snapshot(self) -> tuple[mx.array, ...]:
-        """Return a copy of the window."""
         return tuple(mx.contiguous(buffer) for buffer in self._held(self._first(self.offset)))
 
     def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
-        """Set the state to a `snapshot` taken at `length`; no arrays are the empty window."""
         self.offset = length
         self._start = self._first(length)
         self._buffers = None
@@ -260,7 +227,6 @@ class WindowCache:
             self._buffers = _roomy(arrays[0], 0), _roomy(arrays[1], 0)
 
     def arrays(self) -> list[mx.array]:
-        """Return the buffers, to be evaluated; empty before the first forward."""
         return list(self._buffers or ())
 
     def contents(self) -> list[mx.array]:
@@ -316,7 +282,6 @@ class DeltaSteps(NamedTuple):
 
     @property
     def length(self) -> int:
-        """T, the number of steps."""
         return int(self.k.shape[1])
 
     @property
@@ -354,11 +319,7 @@ def delta_rule(q: mx.array, steps: DeltaSteps, state: mx.array | None) -> tuple[
 
 
 class RecurrentState(LayerState):
-    """Convolution tail [1, K-1, C] and state [1, Hv, Dv, Dk] of one gated-delta layer, with a tape to roll back.
-
-    Attributes:
-        floor: The smallest length that `trim` can go back to.
-    """
+    """Convolution tail [1, K-1, C] and state [1, Hv, Dv, Dk] of one gated-delta layer, with a tape to roll back."""
 
     def __init__(self) -> None:
         super().__init__(2)
@@ -381,16 +342,13 @@ class RecurrentState(LayerState):
             self._start_tape()
 
     def begin_block(self) -> None:
-        """Make the forwards up to `end_block` one block: `trim` can go back to before the first."""
         self._start_tape()
         self._in_block = True
 
     def end_block(self) -> None:
-        """Let the next forward start a block of its own."""
         self._in_block = False
 
     def trim(self, surplus: int) -> None:
-        """Drop the newest `surplus` tokens; not more than back to `floor`."""
         if not surplus:
             return
         left = self.offset - surplus - self.floor
@@ -408,7 +366,6 @@ class RecurrentState(LayerState):
         self._now = [tail, state]
 
     def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
-        """Set the state to a `snapshot` taken at `length`; no arrays are the empty state."""
         self._become(arrays, length)
         self._start_tape()
 

@@ -46,19 +46,19 @@ class Layer(Protocol):
         """The smallest length that `trim` can go back to."""
 
     def begin_block(self) -> None:
-        """Make the forwards up to `end_block` one block."""
+        """Make the forwards up to `end_block` one block: `trim` can go back to before the first."""
 
     def end_block(self) -> None:
         """End the block."""
 
     def trim(self, surplus: int) -> object:
-        """Drop the newest `surplus` tokens."""
+        """Drop the newest `surplus` tokens; not more than back to `floor`."""
 
     def snapshot(self) -> tuple[mx.array, ...]:
         """Return the arrays that `restore` needs; nothing ever writes into them."""
 
     def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
-        """Set the state to a `snapshot` taken at `length`; length 0 needs no arrays."""
+        """Set the state to a `snapshot` taken at `length`; no arrays are the empty state."""
 
     def arrays(self) -> list[mx.array]:
         """Return the live arrays."""
@@ -90,8 +90,7 @@ class TokenCache:
     Args:
         layers: One empty cache a layer: mlx-lm's plain, quantized or rotating one, a list of the first two, its
             arrays (`StepState` takes their place), or `RecurrentState` for a gated-delta layer.
-        most_checkpoints: How many checkpoints are kept.
-        most_bytes: How much they may hold together.
+        most_bytes: How much all checkpoints may hold together.
 
     Raises:
         EngineError: UNSUPPORTED, when a layer needs another kind of cache.
@@ -111,7 +110,6 @@ class TokenCache:
 
     @property
     def length(self) -> int:
-        """How many tokens the cache holds."""
         return self.layers[0].offset
 
     def trim_to(self, length: int) -> None:
@@ -142,12 +140,9 @@ class TokenCache:
         return max((point.length for point in self._checkpoints if point.length <= length), default=0)
 
     def checkpoint(self, hidden: mx.array) -> None:
-        """Make the present length one that `trim_to` can go to later on.
+        """Make the present length one that `trim_to` can go to later on; `hidden` is [1, H] of the last token.
 
         Over the bounds, the checkpoint is dropped whose loss costs the fewest tokens to forward again.
-
-        Args:
-            hidden: [1, H] of the last token, for `hidden_at`.
         """
         if all(layer.keeps_all for layer in self.layers):
             return
@@ -194,7 +189,6 @@ class TokenCache:
         return sum(point.nbytes for point in self._checkpoints)
 
     def _drop_one(self) -> None:
-        """Drop the checkpoint without which the fewest tokens would have to be forwarded again."""
         lengths = [0, *(point.length for point in self._checkpoints)]
         gaps = [here - before for before, here in itertools.pairwise(lengths)]
         del self._checkpoints[gaps.index(min(gaps))]

@@ -42,7 +42,6 @@ class Gpu:
     """The GPU as mlx reports it.
 
     Attributes:
-        name: As in "Apple M3 Pro".
         limit: Bytes, Metal's recommended maximum.
         product: The device's product of two 32 x 32 matrices of ones; each entry must be 32.
     """
@@ -53,11 +52,7 @@ class Gpu:
 
 
 def checks(data: Path) -> tuple[Check, ...]:
-    """Check this machine; imports mlx, so not in a process that has a window.
-
-    Args:
-        data: The data folder.
-    """
+    """Check this machine; imports mlx, so not in a process that has a window."""
     gpu, trouble = None, ""
     try:
         gpu = this_gpu()
@@ -93,10 +88,7 @@ def this_gpu() -> Gpu | None:
 def metal(system: str, gpu: Gpu | None, trouble: str) -> Check:
     """Whether mlx finds Metal, and whether Metal computes.
 
-    Args:
-        system: As `sys.platform` has it.
-        gpu: The GPU after it has computed something, None where mlx has none.
-        trouble: The error of mlx when it could not be asked, else "".
+    `system` is as in `sys.platform`; `trouble` is the error of mlx when it could not be asked, else "".
     """
     name = "Metal"
     if system != "darwin":
@@ -113,11 +105,9 @@ def metal(system: str, gpu: Gpu | None, trouble: str) -> Check:
 
 
 def library(system: str, search: Sequence[Path]) -> Check:
-    """Whether there is one mlx library, with its Metal kernels beside it, where mlx looks for them.
+    """Whether there is one mlx library, with its Metal kernels beside it, where modules are imported from.
 
-    Args:
-        system: As `sys.platform` has it.
-        search: The folders that modules are imported from; a second mlx among them ends the process.
+    A second mlx among those folders ends the process. `system` is as in `sys.platform`.
     """
     name, suffix = "Library", ".dylib" if system == "darwin" else ".so"
     folders = {(folder / "mlx" / "lib").resolve() for folder in search}
@@ -135,8 +125,7 @@ def library(system: str, search: Sequence[Path]) -> Check:
 def keychain(find: Callable[[], Keychain | None]) -> Check:
     """Whether the keychain keeps a password, gives it back and forgets it.
 
-    Args:
-        find: Returns the keychain, None where there is none; may raise anything.
+    `find` returns None where there is no keychain; it may raise anything.
     """
     name, word = "Keychain", secrets.token_hex(8)
     kept = "access tokens are known only until MTPLX quits"
@@ -180,9 +169,7 @@ def files(data: Path) -> Check:
 def memory(this: Machine, recommended: int | None) -> Check:
     """Whether there is memory for a model, and whether our estimate agrees with Metal.
 
-    Args:
-        this: The machine, as the memory fit of models is estimated.
-        recommended: Bytes, Metal's recommended maximum; None without Metal.
+    `recommended` is Metal's recommended maximum in bytes; None without Metal.
     """
     name = "Memory"
     if this.memory < _LEAST_MEMORY:
@@ -198,11 +185,7 @@ def memory(this: Machine, recommended: int | None) -> Check:
 
 
 def open_files(limit: int) -> Check:
-    """Whether enough files may be open at once.
-
-    Args:
-        limit: The soft limit of the process; RLIM_INFINITY for any number.
-    """
+    """Whether enough files may be open at once; `limit` is the process's soft one, RLIM_INFINITY for any number."""
     name = "Open files"
     if limit != resource.RLIM_INFINITY and limit < _LEAST_FILES:
         sentence = f"Only {limit} files may be open at once, {_LEAST_FILES} are needed. Restart this computer."

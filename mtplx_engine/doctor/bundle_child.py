@@ -14,7 +14,6 @@ from mtplx_engine.doctor import bundle
 
 
 def main(data: Path) -> int:
-    """Print the rows; return the exit code."""
     json.dump([dataclasses.asdict(check) for check in bundle.checks(data)], sys.stdout)
     return 0
 

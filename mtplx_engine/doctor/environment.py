@@ -43,10 +43,7 @@ class CheckResult(StrEnum):
 class Check:
     """A row of the report.
 
-    Attributes:
-        name: Of the thing checked, in a word or two.
-        verdict: The outcome.
-        detail: One sentence for the user with the numbers; of a failed check also one thing to do.
+    `detail` is one sentence for the user with the numbers; of a failed check also one thing to do.
     """
 
     name: str
@@ -55,12 +52,10 @@ class Check:
 
     @classmethod
     def passed(cls, name: str, detail: str) -> Check:
-        """Return a check that passed."""
         return cls(name, CheckResult.PASSED, detail)
 
     @classmethod
     def failed(cls, name: str, detail: str) -> Check:
-        """Return a check that failed."""
         return cls(name, CheckResult.FAILED, detail)
 
     @classmethod
@@ -70,7 +65,6 @@ class Check:
 
 
 def failed(checks: tuple[Check, ...]) -> tuple[Check, ...]:
-    """Return the checks that found something wrong."""
     return tuple(check for check in checks if check.verdict is CheckResult.FAILED)
 
 
@@ -98,7 +92,6 @@ def python() -> Check:
 
 
 def operating_system() -> Check:
-    """The system and the processor."""
     mac = platform.mac_ver()[0]
     version = f"macOS {mac}" if mac else f"{platform.system()} {platform.release()}"
     chip = system.chip_name() or "a processor of unknown name"
@@ -120,7 +113,6 @@ def packages() -> Check:
 
 
 def sqlite() -> Check:
-    """The SQLite that chats are kept with."""
     name = "SQLite"
     try:
         apsw = importlib.import_module("apsw")
@@ -160,12 +152,7 @@ _SHORTEST = 3  # letters; a shorter name is part of too many words
 
 
 class Redactor:
-    """Replaces private text.
-
-    Args:
-        folders: The replacement of each folder.
-        names: Names of the user and of the machine.
-    """
+    """Replaces private text: folders by given texts, and the names of the user and of the machine."""
 
     def __init__(self, folders: Mapping[Path, str], names: Iterable[str]) -> None:
         spelled = {str(path): word for path, word in folders.items() if len(path.parts) > 1}
@@ -177,7 +164,6 @@ class Redactor:
 
     @classmethod
     def here(cls, data: Path) -> Redactor:
-        """Return a redactor for this user, this machine and the data folder."""
         program = {Path(entry): _PROGRAM for entry in (*sys.path, sys.prefix, sys.base_prefix) if entry}
         added = dict.fromkeys(UserFolders(data).added(), "(place)")
         own = {data: "(data folder)", Path.home(): "(home)", Path.cwd(): "(here)"}
@@ -185,7 +171,6 @@ class Redactor:
         return cls(program | added | own, {_user(), Path.home().name, host, host.partition(".")[0]})
 
     def clean(self, text: str) -> str:
-        """Return a text without anything private."""
         for spelled, word in self._folders:
             below = "" if word == _PROGRAM else f"(?:{_BELOW})*"
             text = re.sub(re.escape(spelled) + below, word, text)
@@ -206,11 +191,7 @@ _MOST = 30  # models; a report has to fit into a message
 
 
 def models(data: Path) -> tuple[Check, ...]:
-    """Return a check of each installed model; one that says so when there is none.
-
-    Args:
-        data: The data folder.
-    """
+    """Return a check of each installed model; one that says so when there is none."""
     found = library.installed_models(data)
     if not found:
         return (Check.unknown("Models", "None is installed."),)

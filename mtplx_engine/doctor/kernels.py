@@ -33,18 +33,13 @@ _STEPS = 5
 
 
 def device(policy: backend.Policy) -> Check:
-    """The device that models run on."""
     return Check.passed("Backend", f"{policy.description}; mlx's device is {mx.default_device()}.")
 
 
 def products(policy: backend.Policy, product: Product = mx.matmul) -> Check:
-    """Whether small float32 matrix products agree with float64.
+    """Whether small float32 matrix products ([m, k] by [k, n]) agree with float64.
 
     Some old versions of OpenBLAS mistake the processor and give wrong numbers at some widths.
-
-    Args:
-        policy: Says which library multiplies.
-        product: Multiplies [m, k] by [k, n].
     """
     name = "Products"
     right = _random(0, _INNER, _COLUMNS)

@@ -16,22 +16,16 @@ if TYPE_CHECKING:
 
 
 def examine(data: Path) -> tuple[Check, ...]:
-    """Run every check that this machine allows; imports mlx, with the BLAS that models run on.
-
-    Args:
-        data: The data folder.
-    """
+    """Run every check that this machine allows; imports mlx, with the BLAS that models run on."""
     backend.prepare()
     return _redacted(data, (check for part in _parts(data) for check in _guarded(*part)))
 
 
 def examine_bundle(data: Path) -> tuple[Check, ...]:
-    """Run only the checks of MTPLX as an app."""
     return _redacted(data, bundle.checks(data))
 
 
 def render(checks: tuple[Check, ...]) -> str:
-    """Return checks as a text report."""
     width = max(len(check.name) for check in checks)
     lines = [f"{check.verdict:<8} {check.name:<{width}}  {check.detail}" for check in checks]
     verdicts = [check.verdict for check in checks]
@@ -40,7 +34,6 @@ def render(checks: tuple[Check, ...]) -> str:
 
 
 def as_json(checks: tuple[Check, ...]) -> dict[str, Any]:
-    """Return checks as plain data, ready for JSON."""
     return {
         "version": importlib.metadata.version("mtplx"),
         "failed": len(failed(checks)),

@@ -43,7 +43,6 @@ class DraftModelDrafter:
     """Drafts with a second model.
 
     Args:
-        model: The draft model; its tokenizer is the target's.
         vocabulary: V of the target. Where the two embeddings are padded to different sizes, ids that the draft model
             does not know are never drafted, and are forwarded as its last one.
         chunk: Tokens per forward when a prompt is read.
@@ -62,7 +61,6 @@ class DraftModelDrafter:
 
     @property
     def pairs(self) -> int:
-        """How many true pairs are held, forwarded or waiting."""
         return max(0, len(self.tokens) - 1)
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
@@ -72,11 +70,9 @@ class DraftModelDrafter:
         return pairs
 
     def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:  # noqa: ARG002 - it has hiddens of its own
-        """Append true pairs."""
         self._add(tokens)
 
     def trim_to(self, pairs: int) -> None:
-        """Drop all but the oldest `pairs` pairs."""
         self._keep(pairs + 1)
 
     def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft:

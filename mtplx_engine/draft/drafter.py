@@ -41,16 +41,10 @@ class Drafter(Protocol):
         """How many true pairs the drafter holds."""
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
-        """Start an answer to a prompt.
+        """Start an answer with `pairs` pairs, fewer than the prompt has tokens; return how many are held now.
 
-        Args:
-            prompt: The token ids.
-            pairs: How many pairs it shall hold, fewer than the prompt has tokens. The pairs that it holds already
-                agree with the prompt up to there; only the token before the first pair may differ.
-
-        Returns:
-            How many it holds now. A drafter that needs hidden states cannot make the pairs that it lacks; the others
-            always return `pairs`.
+        The pairs that it holds already agree with the prompt up to there; only the token before the first pair may
+        differ. A drafter that needs hidden states cannot make the pairs that it lacks; others always return `pairs`.
         """
 
     def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
@@ -76,11 +70,8 @@ class Drafter(Protocol):
 class CombinedDrafter:
     """Drafts with `first`, and with `second` when that has nothing; both are given every true pair.
 
-    Which of them proposes depends on the tokens alone, so that q stays the distribution the draft was drawn from.
-
-    Args:
-        first: Often has nothing to propose, as prompt lookup.
-        second: The fallback, as the model's own head.
+    `first` often has nothing to propose, as prompt lookup; `second` is the fallback, as the model's own head. Which of
+    them proposes depends on the tokens alone, so that q stays the distribution the draft was drawn from.
     """
 
     def __init__(self, first: Drafter, second: Drafter) -> None:
@@ -89,12 +80,10 @@ class CombinedDrafter:
 
     @property
     def max_depth(self) -> int:
-        """The largest depth that is worth asking either of them for."""
         return max(self.first.max_depth, self.second.max_depth)
 
     @property
     def pairs(self) -> int:
-        """How many true pairs both hold."""
         return min(self.first.pairs, self.second.pairs)
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
@@ -104,16 +93,13 @@ class CombinedDrafter:
         return held
 
     def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
-        """Append true pairs to both."""
         self.first.extend(hidden, tokens)
         self.second.extend(hidden, tokens)
 
     def trim_to(self, pairs: int) -> None:
-        """Drop all but the oldest `pairs` pairs of both."""
         self.first.trim_to(pairs)
         self.second.trim_to(pairs)
 
     def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft | None:
-        """Return the draft of the first that has one. See `Drafter.propose`."""
         draft = self.first.propose(depth, shaper, history, key)
         return draft or self.second.propose(depth, shaper, history, key)

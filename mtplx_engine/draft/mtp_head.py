@@ -68,7 +68,6 @@ class Chain:
         return token
 
     def draft(self) -> Draft:
-        """Return the draft, of at least one token."""
         return Draft(mx.concatenate(self._tokens), mx.stack(self._laws) if self._laws else None)
 
     def _over_vocabulary(self, q: mx.array) -> mx.array:
@@ -103,7 +102,6 @@ class MTPDrafter:
     """Drafts with an MTP head, chaining its own output for the second and later positions.
 
     Args:
-        head: The head.
         embed: The target's embedding, tokens [m] -> [m, H].
         project: Turns hiddens [m, H] into logits [m, D] of the tokens that the drafter may choose from.
         ids: [D] their token ids, sorted; None when they are the whole vocabulary.
@@ -144,7 +142,6 @@ class MTPDrafter:
         return self.pairs
 
     def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
-        """Append true pairs: hiddens [m, H] as the target returned them, and the m tokens after them."""
         self._hidden.append(hidden)
         self._tokens.append(mx.array(list(tokens), mx.int32))
         if self._waiting > _MOST_WAITING:
@@ -159,7 +156,6 @@ class MTPDrafter:
             self._head.remember(self._head.inputs(self._embed(ids), rows), self.cache.layers[0])
 
     def trim_to(self, pairs: int) -> None:
-        """Drop all but the oldest `pairs` pairs."""
         if self._tokens:
             rows, ids = self._take_waiting()
             keep = max(0, pairs - self.cache.length)
@@ -168,11 +164,7 @@ class MTPDrafter:
         self.cache.trim_to(min(pairs, self.cache.length))
 
     def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft:
-        """Draft `depth` tokens after the last pair; see `Drafter.propose`.
-
-        Raises:
-            ValueError: No pair waits to start from.
-        """
+        """Draft `depth` tokens after the last pair; see `Drafter.propose`. Raises ValueError when no pair waits."""
         if not self._tokens:
             raise ValueError("a proposal starts from a pair that is not yet written")
         hidden, last = self._take_waiting()

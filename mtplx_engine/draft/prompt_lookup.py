@@ -31,7 +31,6 @@ class SuffixIndex:
         self._earlier: list[int] = []  # for each length, the entry of `_newest` that it replaced, or 0
 
     def append(self, tokens: Sequence[int]) -> None:
-        """Add tokens at the end."""
         for token in tokens:
             self.tokens.append(token)
             length = len(self.tokens)
@@ -43,7 +42,6 @@ class SuffixIndex:
             self._newest[key] = length
 
     def trim_to(self, length: int) -> None:
-        """Drop all but the first `length` tokens."""
         while len(self.tokens) > length:
             earlier = self._earlier.pop()
             if len(self.tokens) >= MATCH:
@@ -64,11 +62,7 @@ class SuffixIndex:
 
 
 class PromptLookupDrafter:
-    """Drafts the tokens after the newest earlier match; past the end of the sequence it goes on with its own copies.
-
-    Args:
-        vocabulary: V.
-    """
+    """Drafts the tokens after the newest earlier match; past the end of the sequence it goes on with its own copies."""
 
     def __init__(self, vocabulary: int) -> None:
         self._vocabulary = vocabulary
@@ -81,7 +75,6 @@ class PromptLookupDrafter:
 
     @property
     def pairs(self) -> int:
-        """How many true pairs are held."""
         return max(0, len(self._index.tokens) - 1)
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
@@ -91,11 +84,9 @@ class PromptLookupDrafter:
         return pairs
 
     def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:  # noqa: ARG002 - copies need no hiddens
-        """Append true pairs."""
         self._index.append(tokens)
 
     def trim_to(self, pairs: int) -> None:
-        """Drop all but the oldest `pairs` pairs."""
         self._index.trim_to(pairs + 1)
 
     def propose(

@@ -22,12 +22,9 @@ _TYPES: dict[str, type] = {cls.__name__: cls for cls in typing.get_args(Message)
 
 
 def encode(message: Message) -> bytes:
-    """Return `message` as one line of JSON, newline included.
+    """Return `message` as one line of JSON, newline included. Raises ValueError when a float is NaN or infinite.
 
     Lone surrogates are replaced by U+FFFD: they cannot be UTF-8 and would fail at the far end.
-
-    Raises:
-        ValueError: A float is NaN or infinite.
     """
     body = {"type": type(message).__name__, **dataclasses.asdict(message)}
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -35,11 +32,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(line: bytes) -> Message:
-    """Return the message in one line of JSON.
-
-    Raises:
-        EngineError: INTERNAL, when the line is no message of this protocol.
-    """
+    """Return the message in one line of JSON; raises EngineError INTERNAL when it is none of this protocol."""
     try:
         body = json.loads(line.decode())
         cls = _TYPES[body.pop("type")]
@@ -77,11 +70,7 @@ class Channel:
         return self._socket.fileno()
 
     def send(self, message: Message) -> None:
-        """Queue `message`. Once the peer is gone it is dropped; `receive` reports that.
-
-        Raises:
-            ValueError: A float in it is NaN or infinite.
-        """
+        """Queue `message`. Once the peer is gone it is dropped; `receive` reports that. Raises as `encode`."""
         self._unsent.put(encode(message))
 
     def receive(self, timeout: float) -> Message | None:

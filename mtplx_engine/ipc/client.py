@@ -31,11 +31,10 @@ _HOST = (sys.executable, "-I", "-m", "mtplx_engine.host")
 class EngineClient:
     """One engine process, from its start to its end.
 
-    `send` may be called from any thread; `read`, `close` and `kill` belong to one.
+    `send` may be called from any thread; `read`, `close` and `kill` belong to one. File descriptor and log folder are
+    added to `command`.
 
     Args:
-        log_dir: Folder of the logs of the process; created when missing.
-        command: The command line, to which file descriptor and log folder are added.
         silence_s: The process counts as lost after so many seconds without a message, not even a heartbeat.
         start_s: The same before its first event: a cold disk is slow.
 
@@ -77,7 +76,6 @@ class EngineClient:
 
     @property
     def pid(self) -> int:
-        """The process id."""
         return self._process.pid
 
     def fileno(self) -> int:
@@ -120,7 +118,6 @@ class EngineClient:
         self.kill()
 
     def kill(self) -> None:
-        """Kill the process. A second call does nothing."""
         if self._process.returncode is None:
             self._process.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: do not wait longer
@@ -156,13 +153,7 @@ class EngineClient:
 
 
 class RestartBudget:
-    """Limits the automatic restarts of a lost engine.
-
-    Args:
-        clock: Returns seconds, monotonic.
-        limit: The most restarts within `window_s`.
-        window_s: Seconds after which a restart no longer counts.
-    """
+    """Limits the automatic restarts of a lost engine to `limit` within `window_s` seconds of the monotonic `clock`."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, limit: int = 3, window_s: float = 600.0) -> None:
         self.limit = limit
@@ -187,7 +178,7 @@ class RestartBudget:
 def _open_output(log_dir: Path) -> IO[bytes]:
     """Open the file for stdout and stderr: crash reports of native code. Truncates it when it has grown.
 
-    Where no file can be written the output is discarded: that is no reason to have no engine.
+    Discards the output where no file can be written.
     """
     path = log_dir / "engine-output.log"
     try:

@@ -48,7 +48,6 @@ class Load:
 
     Attributes:
         model: Its folder, or the name of an installed one.
-        data_dir: Folder of the installed models.
         draft_model: Folder or name of a smaller model with the same tokenizer that can draft; "" for none.
         anyway: Load it even when it will not fit into memory.
     """
@@ -64,9 +63,7 @@ class Generate:
     """Answer a chat. Queued behind a Load that came before it.
 
     Attributes:
-        generation: Id chosen by the app; every event of this answer carries it.
         messages: The turns so far, the last one usually the user's.
-        sampler: Sampling settings and the draft depth.
         max_tokens: At most this many tokens; None means up to the context window.
         stop: Strings that end the answer; they are not part of it.
         context: Tokens that prompt and answer may hold together; None, or more than it, means the model's window.
@@ -90,14 +87,12 @@ class Measure:
     """Measure the loaded model: plain decoding and each depth in turn; then the cost of verifying.
 
     Attributes:
-        generation: Id chosen by the app.
         kinds: The kinds of prompts, at least one.
         context: Tokens of prompt and answer together, nearly: the context bucket that the results stand for.
         tokens: Of each answer, 16 to `MOST_TOKENS`.
         pairs: Runs of plain decoding and of each depth for each kind of prompts, 3 to `MOST_PAIRS`.
         depths: The depths to try; () for those that "auto" chooses among.
         temperature: Of the sampler; 0 shows as well whether the tokens are the same.
-        drafter: Who drafts.
     """
 
     generation: int
@@ -110,11 +105,7 @@ class Measure:
     drafter: DraftCore = "stock"
 
     def check(self) -> None:
-        """Check what can be checked without a model.
-
-        Raises:
-            EngineError: BAD_REQUEST, with a sentence for the user.
-        """
+        """Check what can be checked without a model; raises EngineError BAD_REQUEST with a sentence for the user."""
         problem = ""
         if not self.kinds:
             problem = "No kind of prompts is chosen; choose at least one."
@@ -141,10 +132,8 @@ class CheckExactness:
     """Test whether drafting changes the output distribution of the loaded model.
 
     Attributes:
-        generation: Id chosen by the app.
         prefixes: Fixed text prefixes to decode from, 1 to `MOST_PREFIXES`.
         samples: Cycles to draw with drafting, all in all, 1 to `MOST_SAMPLES`; more are drawn when these are odd.
-        drafter: Who drafts.
     """
 
     generation: int
@@ -153,11 +142,7 @@ class CheckExactness:
     drafter: DraftCore = "stock"
 
     def check(self) -> None:
-        """Check what can be checked without a model.
-
-        Raises:
-            EngineError: BAD_REQUEST, with a sentence for the user.
-        """
+        """See `Measure.check`."""
         if not (1 <= self.prefixes <= MOST_PREFIXES and 1 <= self.samples <= MOST_SAMPLES):
             raise EngineError(
                 ErrorKind.BAD_REQUEST,
@@ -215,8 +200,7 @@ class Hello:
 class Heartbeat:
     """Sent every second by the engine's main thread, whatever the model is doing.
 
-    Attributes:
-        footprint: Bytes of memory that the system counts for the process; None when it does not report them.
+    `footprint` is the memory in bytes that the system counts for the process; None when it does not report it.
     """
 
     footprint: int | None = None
@@ -235,18 +219,13 @@ class ModelInfo:
     """What the app shows of a loaded model.
 
     Attributes:
-        name: Display name.
-        path: Its folder.
         context_window: Tokens that prompt and answer may hold together.
         drafter: The default drafter: "mtp" for the model's own head, "draft_model", or "none".
         drafter_note: Why there is no drafter, one sentence; empty when there is one.
         max_depth: The largest useful draft depth, 0 without a drafter.
-        recommended: The sampler that the model's makers recommend.
         backend: Device, dtype and BLAS as text, as in "CPU, float32, OpenBLAS".
-        load_s: Seconds that loading took.
         token_bytes: Bytes that its caches hold per token, by its configuration; 0 when that is not known.
-        thinking_switch: Whether its chat template has a switch for thinking.
-        revision: Of its repository, "" when it is not known.
+        revision: Of its repository, "" when unknown.
         quantization: How its weights are stored, as in "4-bit, group 64" or "bfloat16".
         speed_key: Identifies its files and this machine; measurements hold for one key.
     """
@@ -267,7 +246,6 @@ class ModelInfo:
     speed_key: str = ""
 
     def benchmark_subject(self, drafter: str) -> BenchmarkSubject:
-        """Return what a measurement or a check of this model with `drafter`, on this machine, is about."""
         return BenchmarkSubject(
             key=self.speed_key,
             model=self.name,
@@ -307,7 +285,6 @@ class Counted:
     """The result of `Count`.
 
     Attributes:
-        request: Id of the Count.
         tokens: Of the whole prompt; None when no model is loaded or its template refuses the chat.
         texts: Of each text alone; as many as were asked for, or none when `tokens` is None.
     """
@@ -347,9 +324,7 @@ class DepthChosen:
     """The depth of the next cycles, and why; sent when an answer starts and when this changes.
 
     Attributes:
-        generation: Id of the answer.
         depth: Draft tokens per verify step; short trials of another depth do not count.
-        reason: Why.
         expected: Expected speed as a multiple of plain decoding: at this depth, or where that is 0 at the best
             other one. None when that is not known.
     """
@@ -365,7 +340,6 @@ class Tokens:
     """The tokens and the text that one decode cycle committed.
 
     Attributes:
-        generation: Id of the answer.
         token_ids: The tokens emitted by this cycle, at least one.
         text: The answer's text that became certain; may be empty while a character or a stop string is incomplete.
         drafted: Draft tokens that this cycle verified, 0 at depth 0.
@@ -388,14 +362,9 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An answer ended.
+    """An answer ended; `text` and `thinking` are what was held back, usually empty.
 
     Attributes:
-        generation: Id of the answer.
-        reason: Why.
-        stats: Its statistics.
-        text: The rest of the answer's text that was held back, usually empty.
-        thinking: The rest of the thinking that was held back, usually empty.
         cut: How many of the newest tokens already sent belong to the stop string, and so not to the answer.
         marks: As in `Tokens`, for the rest.
     """
@@ -417,7 +386,6 @@ class TrialProgress:
     """Progress of a measurement or a check.
 
     Attributes:
-        generation: Id of the job.
         fraction: 0..1 of its time, about.
         what: The present step as text for the user, as in "depth 2, code".
         left_s: Seconds it will take, about; None when that is not known yet.

@@ -40,7 +40,6 @@ class CommandQueue:
             return self._current
 
     def add(self, command: Numbered) -> None:
-        """Append an answer, a measurement or a check."""
         with self._changed:
             self._waiting.append(Job(command))
             self._changed.notify()
@@ -108,7 +107,6 @@ class Mailbox(Generic[T]):
         self._closed = False
 
     def put(self, value: T) -> None:
-        """Put a value into the slot, in place of one not yet taken."""
         with self._changed:
             self._value = value
             self._changed.notify()

@@ -59,14 +59,7 @@ class Doubt(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Speed relative to plain decoding, over pairs of runs; above 1 is faster.
-
-    Attributes:
-        median: Of one value a pair.
-        low: Minimum.
-        high: Maximum.
-        pairs: Number of pairs.
-    """
+    """Speed relative to plain decoding, over pairs of runs; above 1 is faster. Median and range of the pairs."""
 
     median: float
     low: float
@@ -100,11 +93,8 @@ class MeasuredRun:
     Attributes:
         pair: Number of the pair; its runs answered the same prompt with the same sampler.
         prompt: Id of the prompt, as in "code-2".
-        kind: Of the prompt.
         depth: Draft tokens per verify step, 0 for plain decoding.
         wall_s: Seconds from the request to the last token.
-        stats: The engine's counts and times.
-        peak_bytes: Peak memory of mlx during the run.
         identical: Whether its tokens equal those of the plain run of its pair; None when sampling, and for plain runs.
     """
 
@@ -135,18 +125,12 @@ class VerifyCurve:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkSubject:
-    """The model, drafter and machine of a measurement.
+    """The model, drafter and machine of a measurement; "" for texts that are unknown.
 
     Attributes:
         key: Identifies the model's files and this machine; equals `ModelInfo.speed_key`.
-        model: Name of the model.
-        revision: Of its repository, "" when unknown.
         quantization: As in "4-bit, group 64" or "bfloat16".
-        drafter: Kind of the drafter.
-        backend: Description of device, dtype and BLAS.
-        chip: Name of the processor, "" when unknown.
         memory: Bytes of the machine.
-        system: Name and version of the operating system.
         version: Of MTPLX.
     """
 
@@ -167,17 +151,11 @@ class Measurement:
     """A whole measurement, without its warm-up.
 
     Attributes:
-        subject: Model, drafter and machine.
         taken_ms: Time of its end, in ms since 1970.
-        kinds: The kinds of prompts.
         context: Tokens of prompt and answer together, about; usually one of `CONTEXT_BUCKETS`.
         tokens: Of each answer.
-        temperature: Of the sampler.
         runs: In the order in which they ran.
-        curves: Cost of verifying, one for each measured context length.
         cross_check: Our plain decoding against plain mlx-lm, above 1 when ours is faster; None when it was not run.
-        before: State of the system at the start.
-        after: State of the system at the end.
         auto_depths: The draft depths that "auto" chooses among with this model.
         lifted: Whether the user lets the model draft although it was slower.
     """
@@ -223,10 +201,8 @@ class ExactnessReport:
     """Whether drafting changes the output of the user's own model.
 
     Attributes:
-        subject: Model, drafter and machine.
         taken_ms: Time of its end, in ms since 1970.
         depth: Draft tokens per verify step.
-        prefixes: Prompt prefixes that were tried.
         rows: Rows of logits from verify steps that were compared with rows of plain decoding.
         distance: The largest total variation distance between two next-token distributions, 0..1.
         allowed: The largest one that rounding on this device explains.
@@ -264,7 +240,6 @@ class ExactnessReport:
 
     @property
     def visible_bonus(self) -> float:
-        """`visible` of the bonus tokens alone."""
         return visible_share(self.tokens_at[-1])
 
 

@@ -27,7 +27,6 @@ class PlainResult:
     """Plain decoding, reduced.
 
     Attributes:
-        runs: Number of answers.
         decode_tps: Median tokens per second after the first event.
         prefill_tps: Uncached prompt tokens per second of prefill, over all runs.
         wall_s: Median seconds of an answer.
@@ -45,23 +44,19 @@ class PlainResult:
 
 @dataclass(frozen=True, slots=True)
 class DepthResult:
-    """Drafting at one depth against plain decoding, pair by pair.
+    """Drafting at one depth against plain decoding, pair by pair; other speeds and times as in `PlainResult`.
 
     Attributes:
-        depth: k, draft tokens per verify step at most.
         wall: Wall time of plain decoding / wall time with drafting, over the pairs of equally long answers; None
             without such a pair.
         decode: Ratio of decode speeds; None where no pair has both.
         by_kind: `wall` by kind of prompt, without kinds that have none.
-        decode_tps: Median tokens per second after the first event.
         verify_steps: V, over all answers.
         drafted: D, draft tokens verified.
         accepted: A, draft tokens accepted and emitted.
         accepted_at: Accepted at position 1..k; sums to A.
-        wall_s: Median seconds of an answer.
         step_s: t_plain of the same pairs, median seconds of a plain forward.
         cycle_s: t_cycle, median seconds of a cycle: drafting, verifying and rolling back.
-        peak_bytes: Peak memory of mlx.
         identical: Answers with the tokens of plain decoding, and of how many; None when sampling.
     """
 
@@ -82,7 +77,6 @@ class DepthResult:
 
     @property
     def verdict(self) -> SpeedVerdict:
-        """The verdict on the wall ratio."""
         return self.wall.verdict if self.wall else SpeedVerdict.TOO_FEW
 
     @property
@@ -97,7 +91,6 @@ class DepthResult:
 
     @property
     def acceptance_rate(self) -> float | None:
-        """A / D."""
         return self.accepted / self.drafted if self.drafted else None
 
     @property
@@ -125,12 +118,9 @@ class DepthResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A whole measurement, reduced.
+    """A whole measurement, reduced; `depths` the shallowest first.
 
-    Attributes:
-        plain: Plain decoding.
-        depths: Drafting, the shallowest depth first.
-        doubt: Why "slower" does not suffice to turn drafting off, None when it does.
+    `doubt` is why "slower" does not suffice to turn drafting off, None when it does.
     """
 
     plain: PlainResult
@@ -156,11 +146,7 @@ class Results:
         return self.at(self.winner) if self.winner else _fastest(self.depths) if self.depths else None
 
     def at(self, depth: int) -> DepthResult:
-        """Return the result of a measured depth.
-
-        Raises:
-            KeyError: The depth was not measured.
-        """
+        """Return the result of a depth; raises KeyError if it was not measured."""
         return {result.depth: result for result in self.depths}[depth]
 
 
@@ -183,12 +169,7 @@ def results_of(measurement: Measurement) -> Results:
 
 
 def compared(depth: int, pairs: Sequence[Pair]) -> DepthResult:
-    """Reduce pairs of runs, at least one.
-
-    Args:
-        depth: Draft tokens per verify step, 0 for plain decoding.
-        pairs: The baseline and the run, one pair for each prompt.
-    """
+    """Reduce pairs of a baseline and a run at `depth`, one for each prompt, at least one."""
     runs = [run for _, run in pairs]
     kinds = dict.fromkeys(run.kind for run in runs)
     of_kinds = [(kind, _ratio([pair for pair in pairs if pair[1].kind == kind], _wall)) for kind in kinds]

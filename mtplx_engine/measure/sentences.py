@@ -46,7 +46,6 @@ _AMONG_OTHERS = {
 
 
 def kind(value: PromptKind) -> Sentence:
-    """Return the name of a kind of prompts."""
     return _KINDS[value]
 
 
@@ -76,12 +75,9 @@ def chats(bucket: int | None) -> Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The verdict of a measurement.
+    """The verdict of a measurement: `said` as in "1.62x faster", and the verdict of the ratio in it.
 
-    Attributes:
-        said: As in "1.62x faster".
-        verdict: Of the ratio in it.
-        note: The effect on time and on drafting; it may begin with a small letter.
+    `note` is the effect on time and on drafting; it may begin with a small letter.
     """
 
     said: Sentence
@@ -155,9 +151,7 @@ def _time_note(ratio: Ratio) -> Sentence:
 def turned_off(bans: Sequence[Measurement], day: str) -> Sentence:
     """Return where and why drafting is off, as in "off in chats up to 1k tokens: slower here (measured 29 Nov)".
 
-    Args:
-        bans: The measurements that turn it off, the newest first; none gives no sentence.
-        day: Date of the newest one.
+    `bans` are the measurements that turn it off, the newest, of the date `day`, first; none gives no sentence.
     """
     if not bans:
         return NOTHING
@@ -169,7 +163,6 @@ def turned_off(bans: Sequence[Measurement], day: str) -> Sentence:
 
 
 def whole_request(best: DepthResult) -> Sentence:
-    """Return the range of the wall ratio, and the decode ratio."""
     if best.wall is None:
         return NOTHING
     whole = sentence("Whole request at depth {depth}: {range}.", depth=best.depth, range=_spread(best.wall))
@@ -230,7 +223,6 @@ def expected(best: DepthResult) -> Sentence:
 
 
 def explanation(best: DepthResult, measurement: Measurement) -> Sentence:
-    """Return the sentence on why the whole request gains what it does."""
     if best.predicted is None or best.wall is None or not best.step_s or not best.cycle_s:
         return NOTHING
     writing = best.decode.median if best.decode else best.predicted
@@ -253,7 +245,6 @@ def explanation(best: DepthResult, measurement: Measurement) -> Sentence:
 
 
 def memory(best: DepthResult, plain: PlainResult) -> Sentence:
-    """Return the peak memory with drafting and without."""
     if not best.peak_bytes or not plain.peak_bytes:
         return NOTHING
     more = best.peak_bytes - plain.peak_bytes
@@ -320,7 +311,6 @@ _POWERS = {
 
 
 def conditions(measurement: Measurement) -> Sentence:
-    """Return power source and load, before and after."""
     return joined((_POWERS[measurement.before.power], _load(measurement.before, measurement.after)))
 
 
@@ -373,12 +363,10 @@ _EXACTNESS = {
 
 
 def exactness(report: ExactnessReport) -> Sentence:
-    """Return the verdict of a check."""
     return _EXACTNESS[judge_exactness(report)]
 
 
 def compared(report: ExactnessReport) -> tuple[tuple[Sentence, Sentence], ...]:
-    """Return each comparison of a check with its result."""
     chances = sentence(
         "{distance} apart at most, of 1; rounding explains {allowed}; {places} places after {prefixes} beginnings",
         distance=_small(report.distance),
@@ -396,7 +384,6 @@ def compared(report: ExactnessReport) -> tuple[tuple[Sentence, Sentence], ...]:
 
 
 def limits(report: ExactnessReport) -> Sentence:
-    """Return what a check can and cannot detect."""
     shows = sentence("It can show that drafting goes wrong with this model on this computer")
     if report.p_value is not None:
         shows = sentence(

@@ -24,9 +24,6 @@ class MeasurementStore:
     """The newest measurement of each model, machine and context; damaged or contradictory entries are skipped.
 
     The newest is the one that was stored last: a clock may have been wrong.
-
-    Args:
-        data: The data folder; it may not exist yet.
     """
 
     def __init__(self, data: Path) -> None:
@@ -51,7 +48,6 @@ class MeasurementStore:
             self.keep(dataclasses.replace(measurement, lifted=True))
 
     def drop(self, key: str) -> None:
-        """Remove all measurements with a `ModelInfo.speed_key`."""
         for entry in self._entries.all():
             if entry.rpartition(" ")[0] == key:
                 self._entries.drop(entry)
@@ -62,12 +58,7 @@ class MeasurementStore:
 
 
 def deciding(found: Iterable[Measurement], key: str) -> dict[int | None, Measurement]:
-    """Return the measurement that decides for each bucket of context lengths.
-
-    Args:
-        found: Measurements, the newest first.
-        key: A `ModelInfo.speed_key`.
-    """
+    """Return the measurement that decides for each bucket of context lengths, from `found`, the newest first."""
     newest: dict[int | None, Measurement] = {}
     for each in found:
         if each.subject.key == key:

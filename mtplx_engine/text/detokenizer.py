@@ -17,9 +17,6 @@ class Detokenizer:
     Tokens cannot be decoded one by one: a character may span tokens, and some tokenizers drop a leading space. So each
     piece is the difference of two decodings that start at the same, earlier token. An incomplete character at the end
     is held back, however many tokens it takes: a token can complete one character and start the next.
-
-    Args:
-        decode: Token ids -> text.
     """
 
     def __init__(self, decode: Callable[[Sequence[int]], str]) -> None:
@@ -43,14 +40,7 @@ class Detokenizer:
 
 
 class StopStrings:
-    """Finds stop strings in a text stream and ends it there.
-
-    Args:
-        stops: The strings; empty ones are ignored.
-
-    Attributes:
-        found: Whether a stop string was found.
-    """
+    """Finds stop strings in a text stream and ends it there; empty ones are ignored."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = tuple(stop for stop in stops if stop)
@@ -85,12 +75,7 @@ def _overlap(text: str, stop: str) -> int:
 
 
 class TextStream:
-    """The text of an answer while it is being decoded.
-
-    Args:
-        decode: Token ids -> text.
-        stops: Strings that end the answer.
-    """
+    """The text of an answer while it is being decoded, up to the first of its stop strings."""
 
     def __init__(self, decode: Callable[[Sequence[int]], str], stops: Sequence[str]) -> None:
         self._detokenizer = Detokenizer(decode)
@@ -106,7 +91,6 @@ class TextStream:
 
     @property
     def stopped(self) -> bool:
-        """Whether a stop string was found."""
         return self._stops.found
 
     def push(self, token: int, *, accepted: bool = False) -> str:

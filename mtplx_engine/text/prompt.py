@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 
 
 class PlainText:
-    """Encodes text without the added tokens of a tokenizer.
+    """Encodes text without the added tokens of a transformers tokenizer with a backend of the tokenizers library.
 
     All added tokens count as control tokens, not only those flagged special: published tokenizers leave the marks of
     roles and of thinking without that flag. Only runs of blanks are text and keep their added tokens.
-
-    Args:
-        tokenizer: A transformers tokenizer with a backend of the tokenizers library.
 
     Attributes:
         controls: Matches the spelling of an added token; an empty pattern when there is none.
@@ -87,7 +84,6 @@ class PromptEncoder:
     Args:
         tokenizer: A transformers tokenizer, with a chat template unless the model cannot chat. It is used by one
             thread at a time.
-        window: The model's context in tokens.
         think_start: The mark before the model's thinking, "" when it has none.
     """
 
@@ -104,10 +100,8 @@ class PromptEncoder:
     ) -> list[int]:
         """Render a chat with the model's template, ready for the answer, and encode it.
 
-        Args:
-            messages: The turns; text in them that spells a control token is encoded as plain text.
-            thinking: The value of the template's thinking switch; None to leave it unset.
-            continues: Whether the last turn is an answer to be continued.
+        Text in it that spells a control token is encoded as plain text. `thinking` sets the template's switch, None
+        leaves it unset; with `continues` the last turn is an answer to be continued.
 
         Raises:
             EngineError: BAD_REQUEST for an empty chat or one that the template refuses, UNSUPPORTED without a usable

@@ -52,13 +52,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A contiguous piece of the model's output; a tool call is one segment, without its marks.
-
-    Attributes:
-        kind: Its kind.
-        text: Its text.
-        start: Its position in the whole output, in characters.
-    """
+    """A piece of the model's output, from its character `start` on; a tool call is one segment, without its marks."""
 
     kind: Kind
     text: str
@@ -70,9 +64,6 @@ class Markup:
     """The marks around a model's thinking and tool calls; "" for those that it does not use.
 
     Attributes:
-        think_start: Before its thinking.
-        think_end: After it.
-        tool_start: Before a tool call.
         tool_end: After it; "" also when a call extends to the end of the answer.
         tool_parser: The name of the format of its tool calls, one of `TOOL_PARSERS`.
     """
@@ -89,12 +80,7 @@ class Markup:
 
 
 class Segmenter:
-    """Splits a stream of text into segments.
-
-    Args:
-        markup: The model's marks.
-        thinking: Whether the prompt has opened the thinking already.
-    """
+    """Splits a stream of text into segments; with `thinking` the prompt has opened the thinking already."""
 
     def __init__(self, markup: Markup, *, thinking: bool = False) -> None:
         self._markup = markup
@@ -231,7 +217,6 @@ class Segmenter:
         self._kind = Kind.ANSWER
 
     def _emit(self, text: str, end: int) -> None:
-        """Emit a piece of the text that ends before its character `end`."""
         if self._kind is Kind.TOOL_CALL:
             self._call += text
             return
@@ -259,7 +244,6 @@ class _Doubt:
     """A mark in open code, which may be quoted, and the text after it.
 
     Attributes:
-        mark: The mark.
         is_tight: Whether backticks are right before it.
         held: The characters from the mark on.
         open_at: The index in `held` of the first mark in the code that is still open; None when all code is closed.
@@ -301,7 +285,6 @@ class Code:
 
     @property
     def line(self) -> str:
-        """The text of the line so far."""
         return self._line
 
     def step(self, character: str) -> CodeEnd | None:
@@ -391,11 +374,7 @@ def hidden_ids(tokenizer: Any, markup: Markup) -> frozenset[int]:
 
 
 def tool_calls(markup: Markup, text: str) -> tuple[ToolCall, ...]:
-    """Return the calls in the text of a tool-call segment.
-
-    Raises:
-        ValueError: The text is not in the model's format.
-    """
+    """Return the calls in a tool-call segment; raises ValueError where they are not in the model's format."""
     if markup.tool_parser not in TOOL_PARSERS:
         raise ValueError("this model has no format for tool calls")
     try:

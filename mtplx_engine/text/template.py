@@ -44,7 +44,6 @@ class TemplateProcess:
             )
 
     def close(self) -> None:
-        """End the process."""
         if self._child is not None:
             self._child.kill()
             self._child.communicate()
@@ -53,11 +52,8 @@ class TemplateProcess:
     def render(self, template: str, turns: Sequence[Mapping[str, str]], names: Mapping[str, Any], window: int) -> str:
         """Render a chat, ready for the answer unless `names` say otherwise.
 
-        Args:
-            template: The Jinja template.
-            turns: Role, content and thinking of each turn.
-            names: The template's other variables: control tokens, as in "bos_token", and switches.
-            window: The model's context in tokens.
+        `turns` have role, content and thinking; `names` are the template's other variables: control tokens, as in
+        "bos_token", and switches. The context `window` is in tokens.
 
         Raises:
             EngineError: UNSUPPORTED for a template that is broken or too large, makes too much of the chat, or takes

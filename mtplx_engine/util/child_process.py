@@ -26,12 +26,8 @@ def run(
 ) -> int:
     """Run `python -m module arguments` in a child process, wait for it and return its exit code.
 
-    Args:
-        module: Any module that can be run with -m.
-        arguments: Its command line.
-        log: The file for its stdout and stderr.
-        tick: Called about ten times a second meanwhile; when it raises, the child is killed.
-        environment: Variables of the child besides those of this process.
+    Its output goes to `log`. `tick` is called about ten times a second meanwhile; when it raises, the child is killed.
+    `environment` adds variables to those of this process.
     """
     command = [sys.executable, "-I", "-m", __name__, module, *arguments]
     with log.open("wb") as output:

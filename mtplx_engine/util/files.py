@@ -33,10 +33,7 @@ _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Write `data` to `path` atomically: it holds either its former content or all of `data`.
 
-    Args:
-        path: The file.
-        data: Its content.
-        mode: Its permissions, less those of the umask.
+    Its permissions are `mode`, less those of the umask.
     """
     with replaced(path, mode) as file:
         file.write(data)
@@ -71,9 +68,7 @@ def sync(path: Path) -> None:
 def read_json(path: Path, most_bytes: int = _MAX_BYTES) -> Any:
     """Return the content of a JSON file.
 
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It is longer than `most_bytes`, no JSON, or nested too deeply.
+    Raises OSError when it cannot be read, ValueError if it is longer than `most_bytes`, no JSON or nested too deeply.
     """
     with path.open("rb") as file:
         data = file.read(most_bytes + 1)
@@ -86,12 +81,9 @@ def read_json(path: Path, most_bytes: int = _MAX_BYTES) -> Any:
 
 
 def read_as(cls: type[_T], path: Path, most_bytes: int = _MAX_BYTES) -> _T:
-    """Return the dataclass in a JSON file.
+    """Return the dataclass in a JSON file; its own checks may raise EngineError BAD_REQUEST.
 
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is longer than `most_bytes`, or not of this class.
-        EngineError: BAD_REQUEST, from a dataclass that checks its fields.
+    Raises OSError when the file cannot be read, ValueError when it is longer than `most_bytes`, or not of this class.
     """
     try:
         return typing.cast("_T", build(cls, read_json(path, most_bytes)))
@@ -100,17 +92,9 @@ def read_as(cls: type[_T], path: Path, most_bytes: int = _MAX_BYTES) -> _T:
 
 
 def write_json(path: Path, body: Any, *, indent: int | None = None, end: str = "", mode: int = 0o666) -> None:
-    """Replace a JSON file as a whole; its folder is created when missing.
+    """Replace a JSON file as a whole, followed by the text `end`; its folder is created when missing.
 
-    Args:
-        path: The file.
-        body: Anything that `json` can encode.
-        indent: Spaces for each level; None for one line.
-        end: Text after the JSON.
-        mode: Its permissions, less those of the umask.
-
-    Raises:
-        OSError: It cannot be written.
+    Raises OSError when it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, (json.dumps(body, indent=indent) + end).encode(), mode)
@@ -119,13 +103,8 @@ def write_json(path: Path, body: Any, *, indent: int | None = None, end: str = "
 class JsonStore:
     """JSON entries by key, in a small file that several processes may write.
 
-    A file that is missing, damaged or of another format counts as empty. An unreadable file is never overwritten: the
-    first `put` renames it.
-
-    Args:
-        path: The file; its folder may not exist yet.
-        format: The version number of the entries' format.
-        most_bytes: The largest size of the file; beyond it the oldest entries are dropped.
+    A file that is missing, damaged or of another version `format` counts as empty. An unreadable file is never
+    overwritten: the first `put` renames it. Beyond `most_bytes` the oldest entries are dropped.
     """
 
     def __init__(
@@ -155,7 +134,6 @@ class JsonStore:
         return state.st_ino, state.st_size, state.st_mtime_ns
 
     def drop(self, key: str) -> None:
-        """Delete an entry."""
         with contextlib.suppress(OSError), self._locked():
             entries = self.all()
             if entries.pop(key, None) is not None:
@@ -204,9 +182,7 @@ class JsonStore:
 def build(hint: Any, value: Any) -> Any:
     """Convert parsed JSON strictly to a value of type `hint`; missing fields get their defaults.
 
-    Raises:
-        ValueError, TypeError: The JSON is not of that type.
-        EngineError: BAD_REQUEST, from a dataclass that checks its fields.
+    Raises ValueError or TypeError when it is not of that type; a dataclass may raise EngineError BAD_REQUEST.
     """
     if dataclasses.is_dataclass(hint):
         return _build_dataclass(typing.cast("type", hint), value)

@@ -26,7 +26,6 @@ class Sentence:
     values: tuple[tuple[str, str | int | Sentence], ...] = ()
 
     def filled(self, **values: str | int | Sentence) -> Sentence:
-        """Return the sentence with other values."""
         return Sentence(self.template, tuple(values.items()))
 
     def text(self, translate: Callable[[str], str] = str) -> str:
@@ -110,9 +109,7 @@ def unbroken(text: str) -> str:
 def one_line(text: str, longest: int | None = None) -> str:
     """Return untrusted text on one line, fit to be quoted in a sentence or a row.
 
-    Args:
-        text: Any text.
-        longest: At most so many characters; the middle is left out of longer ones, since the end of a name matters.
+    Of more than `longest` characters the middle is left out, since the end of a name matters.
     """
     line = " ".join(unbroken(text).split())
     if longest is None or len(line) <= longest:
@@ -128,14 +125,10 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 class ProgressLine:
-    """A `Report` that writes to a stream.
+    """A `Report` that writes to a stream, usually stderr.
 
-    Args:
-        stream: Usually stderr. On a terminal one line is rewritten; elsewhere a line is added for each new phase
-            and for each further tenth, so that a log stays short.
-
-    Attributes:
-        terminal: Whether the stream is a terminal.
+    On a terminal one line is rewritten; elsewhere a line is added for each new phase and for each further tenth, so
+    that a log stays short.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -144,7 +137,6 @@ class ProgressLine:
         self._last = ""
 
     def __call__(self, fraction: float, phase: str) -> None:
-        """Show the fraction done and the present phase."""
         phase = harmless(phase)
         text = f"{phase} ({fraction:.0%})"
         if self.terminal:

@@ -50,10 +50,7 @@ class SystemState:
 
     Attributes:
         load: Load average over the last minute.
-        power: The power source.
-        low_power: Whether the system saves power.
         thermal: The thermal state in the system's own words, as in "nominal".
-        cores: Number of CPU cores.
     """
 
     load: float | None = None
@@ -237,7 +234,6 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Return this machine."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return mac_machine(memory) if sys.platform == "darwin" else Machine(memory, memory, packed=False, chunk=CPU_CHUNK)
 
@@ -277,9 +273,7 @@ def _sysctl(name: str) -> str:
 def mac_machine(memory: int, ask: Callable[[str], int | None] = sysctl) -> Machine:
     """Return a Mac with Metal's recommended working set as limit: the user's own setting, else macOS's default share.
 
-    Args:
-        memory: Bytes of memory.
-        ask: Works like `sysctl`.
+    `memory` is in bytes; `ask` works like `sysctl`.
     """
     share = memory * 2 // 3 if memory < _SMALL else memory * 3 // 4
     return Machine(memory, (ask(_WIRED_LIMIT) or 0) << 20 or share, packed=True, chunk=METAL_CHUNK)
