@@ -247,6 +247,7 @@ class DraftKeeper(QObject):
         self._session = session
         self._chat_id = ""
         self._showing = False
+        self._unsaved = False  # a flag, since a timer is not active any more in its own timeout
         self._drafts: dict[str, str] = {}  # by chat, of those that were shown since the start
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self.keep)
@@ -268,13 +269,15 @@ class DraftKeeper(QObject):
 
     def keep(self) -> None:
         """Store the draft now, if it has changed."""
-        if self._pause.isActive():
-            self._pause.stop()
+        self._pause.stop()
+        if self._unsaved:
+            self._unsaved = False
             self._session.set_draft(self._chat_id, self._composer.text())
 
     def _changed(self) -> None:
         if self._showing:
             return
+        self._unsaved = True
         if not self._pause.isActive():
             self._pause.start()
         if self._composer.edit.document().isEmpty():

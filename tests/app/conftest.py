@@ -16,6 +16,7 @@ from app.application import Application
 from app.chat_view.answer_row import AnswerRow
 from app.program import collect_if_due
 from app.theme import Theme
+from mtplx_engine.ipc import client
 from mtplx_engine.ipc.client import EngineClient
 from mtplx_engine.models import starter
 from tests.support import leaks
@@ -133,6 +134,7 @@ def drive(qapp, qtbot):
 def start(qapp, tmp_path, monkeypatch, drive):
     """Start the program with an engine that follows a script; a second call is the next day."""
     monkeypatch.setattr(starter, "is_installed", lambda *_: True)
+    monkeypatch.setattr(client, "_REAP_S", 20.0)  # a busy machine may be slow to bury a killed process
 
     def start(script: Script | None = None) -> Driver:
         logs = tmp_path / "logs"

@@ -136,6 +136,17 @@ def test_d15_drafts_last_over_the_end_of_the_program(driver, start):
     assert again.composer.text() == "to nobody yet"
 
 
+def test_d15_a_draft_that_rests_is_stored_without_an_end_of_the_program(driver, monkeypatch):
+    kept = []
+    monkeypatch.setattr(driver.program.store, "set_draft", lambda _, text: kept.append(text))
+    driver.type("a text that rests")
+    driver.until(lambda: kept == ["a text that rests"])
+    driver.type("!")
+    driver.until(lambda: kept[-1] == "a text that rests!")
+    driver.pane.drafts.keep()  # as at the end: nothing has changed since
+    assert len(kept) == 2
+
+
 def test_d15_what_was_sent_is_no_draft_any_more(driver, start):
     driver.type("a question")
     driver.until(lambda: not driver.pane.drafts._pause.isActive())
