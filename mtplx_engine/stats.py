@@ -21,6 +21,16 @@ class FinishReason(StrEnum):
     CANCELLED = "cancelled"  # the user pressed Stop
 
 
+def acceptance_rate(accepted: int, drafted: int) -> float | None:
+    """A / D, None when nothing was drafted."""
+    return accepted / drafted if drafted else None
+
+
+def mean_acceptance_length(accepted: int, verify_steps: int) -> float | None:
+    """1 + A / V, the tokens of a verify step on average; None when nothing was verified."""
+    return 1 + accepted / verify_steps if verify_steps else None
+
+
 @dataclass(frozen=True, slots=True)
 class DecodeStats:
     """Counts and times of one answer. Times are seconds, rates tokens per second; None means "not measured".
@@ -88,13 +98,11 @@ class DecodeStats:
 
     @property
     def acceptance_rate(self) -> float | None:
-        """A / D, or None when nothing was drafted."""
-        return self.accepted / self.drafted if self.drafted else None
+        return acceptance_rate(self.accepted, self.drafted)
 
     @property
     def mean_acceptance_length(self) -> float | None:
-        """1 + A / V, tokens per verify step, or None when nothing was verified."""
-        return 1 + self.accepted / self.verify_steps if self.verify_steps else None
+        return mean_acceptance_length(self.accepted, self.verify_steps)
 
     @property
     def prefill_tps(self) -> float | None:

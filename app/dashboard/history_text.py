@@ -88,11 +88,13 @@ def kept(summary: HistorySummary) -> str:
 
 def kept_of(summary: HistorySummary) -> str:
     """Return the number of drafted tokens and the mean acceptance length, and whether the sample is too small."""
-    if summary.mean_length is None:
+    if summary.mean_acceptance_length is None:
         return tr("nothing was drafted")
     of = tr("of {count} drafted · {length} per step")
     few = tr("of only {count} drafted · {length} per step")
-    return (few if is_few(summary) else of).format(count=f"{summary.drafted:,}", length=f"{summary.mean_length:.2f}")
+    return (few if is_few(summary) else of).format(
+        count=f"{summary.drafted:,}", length=f"{summary.mean_acceptance_length:.2f}"
+    )
 
 
 def kept_of_drafted(summary: HistorySummary) -> str:

@@ -173,7 +173,7 @@ def _measurement_json(measurement: Measurement) -> str:
 def _result(result: results.DepthResult) -> dict[str, Any]:
     derived = {
         "verdict": result.verdict,
-        "mean_acceptance_length": result.mean_length,
+        "mean_acceptance_length": result.mean_acceptance_length,
         "acceptance_rate": result.acceptance_rate,
         "predicted": result.predicted,
     }

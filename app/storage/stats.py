@@ -17,6 +17,7 @@ from app.storage.errors import storage_errors
 from app.storage.schema import transaction
 from mtplx_engine.measure import results
 from mtplx_engine.measure.measurement import CONTEXT_BUCKETS
+from mtplx_engine.stats import acceptance_rate, mean_acceptance_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,13 +98,11 @@ class HistorySummary:
 
     @property
     def acceptance_rate(self) -> float | None:
-        """A / D."""
-        return self.accepted / self.drafted if self.drafted else None
+        return acceptance_rate(self.accepted, self.drafted)
 
     @property
-    def mean_length(self) -> float | None:
-        """1 + A / V, tokens per verify step."""
-        return 1 + self.accepted / self.verify_steps if self.verify_steps else None
+    def mean_acceptance_length(self) -> float | None:
+        return mean_acceptance_length(self.accepted, self.verify_steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ def _summary(runs: benchmark.BenchmarkRuns, base: Method, method: Method) -> dic
         "wall": None if found.wall is None else dataclasses.asdict(found.wall),
         "decode": None if found.decode is None else dataclasses.asdict(found.decode),
         "verify_steps": found.verify_steps,
-        "tokens_per_verify": found.mean_length,
+        "tokens_per_verify": found.mean_acceptance_length,
         "accepted_at": found.acceptance,
         "identical": found.identical,
     }

@@ -32,7 +32,7 @@ _TABLE_HEADER = f"{'':27}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {_
 _TABLE_NOTES = (
     "wall, decode: mlx-lm's time / this one's, median (lowest..highest) over prompts, rounded down",
     _COLUMNS_NOTE,
-    "same: prompts with mlx-lm's very tokens; above temperature 0 texts differ by chance, and tests hold their law",
+    "same: prompts with mlx-lm's very tokens; above temperature 0 texts differ by chance, and tests hold their distribution",
 )
 
 
@@ -180,7 +180,7 @@ def _plain(plain: PlainResult) -> str:
 
 def _row(result: DepthResult) -> str:
     decode = times(result.decode.median) if result.decode else ""
-    cells = _cells(result.mean_length, result.verify_steps, result.acceptance, result.identical)
+    cells = _cells(result.mean_acceptance_length, result.verify_steps, result.acceptance, result.identical)
     return f"depth {result.depth} {_spread(result.wall):>22}  {decode:>8}  {cells}  {result.verdict}"
 
 

@@ -170,7 +170,7 @@ def _depth_as_json(result: DepthResult) -> dict[str, Any]:
         "verdict": result.verdict,
         "acceptance_rate": result.acceptance_rate,
         "acceptance": result.acceptance,
-        "mean_length": result.mean_length,
+        "mean_length": result.mean_acceptance_length,
         "ceiling": result.ceiling,
         "histogram": result.histogram,
         "predicted": result.predicted,

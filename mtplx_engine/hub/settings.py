@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import credentials
-from mtplx_engine.hub.http import HUB, HubConnection, is_safe_address
+from mtplx_engine.hub.http import HUB, HubConnection
 from mtplx_engine.util import files
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ _NAME = "hub.json"
 
 
 def default_endpoint() -> str:
-    """Return the hub that HF_ENDPOINT names; the public one without it."""
+    """Return the hub that HF_ENDPOINT names, valid or not; the public one without it."""
     from huggingface_hub import constants
 
-    return constants.ENDPOINT if is_safe_address(constants.ENDPOINT) else HUB
+    return constants.ENDPOINT
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,10 @@ class HubSettings:
         try:
             return HubConnection(self.endpoint.rstrip("/"), token, address)
         except ValueError as error:
-            raise EngineError(ErrorKind.BAD_REQUEST, f"{error}. Correct this and try again.") from error
+            where = ""
+            if self.endpoint != HUB and self.endpoint == default_endpoint():
+                where = " The environment variable HF_ENDPOINT names this hub."
+            raise EngineError(ErrorKind.BAD_REQUEST, f"{error}. Correct this and try again.{where}") from error
 
 
 def read_settings(data: Path) -> HubSettings:
@@ -51,12 +54,14 @@ def read_settings(data: Path) -> HubSettings:
         found = files.read_as(HubSettings, data / _NAME)
     except (OSError, ValueError):
         return HubSettings()
-    # The public hub is what is stored when none was chosen.
-    return found if found.endpoint != HUB else dataclasses.replace(found, endpoint=default_endpoint())
+    return found if found.endpoint else dataclasses.replace(found, endpoint=default_endpoint())
 
 
 def write_settings(data: Path, settings: HubSettings) -> None:
-    """Store the settings, readable only for the user and without a password in the proxy's address."""
-    endpoint = HUB if settings.endpoint == default_endpoint() else settings.endpoint
+    """Store the settings, readable only for the user and without a password in the proxy's address.
+
+    The default hub is stored as "", so that it follows HF_ENDPOINT and a chosen one does not.
+    """
+    endpoint = "" if settings.endpoint == default_endpoint() else settings.endpoint
     stored = HubSettings(endpoint, credentials.without_password(settings.proxy)[0])
     files.write_json(data / _NAME, dataclasses.asdict(stored), indent=1, mode=0o600)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.measure.measurement import FEW_STEPS, Doubt, Ratio, SpeedVerdict
-from mtplx_engine.stats import accepted_histogram
+from mtplx_engine.stats import acceptance_rate, accepted_histogram, mean_acceptance_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -91,12 +91,12 @@ class DepthResult:
 
     @property
     def acceptance_rate(self) -> float | None:
-        return self.accepted / self.drafted if self.drafted else None
+        return acceptance_rate(self.accepted, self.drafted)
 
     @property
-    def mean_length(self) -> float | None:
-        """1 + A / V, tokens per verify step, at most `ceiling`."""
-        return 1 + self.accepted / self.verify_steps if self.verify_steps else None
+    def mean_acceptance_length(self) -> float | None:
+        """At most `ceiling`."""
+        return mean_acceptance_length(self.accepted, self.verify_steps)
 
     @property
     def histogram(self) -> tuple[int, ...]:
@@ -111,9 +111,9 @@ class DepthResult:
     @property
     def predicted(self) -> float | None:
         """The speedup that counts and times of cycles predict: mean length x t_plain / t_cycle."""
-        if self.mean_length is None or not self.step_s or not self.cycle_s:
+        if self.mean_acceptance_length is None or not self.step_s or not self.cycle_s:
             return None
-        return self.mean_length * self.step_s / self.cycle_s
+        return self.mean_acceptance_length * self.step_s / self.cycle_s
 
 
 @dataclass(frozen=True, slots=True)

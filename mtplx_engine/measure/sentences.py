@@ -183,9 +183,11 @@ def _range(ratio: Ratio) -> dict[str, str]:
 
 def per_step(best: DepthResult) -> Sentence:
     """Return the mean acceptance length with its ceiling, as in "2.9 of 4 tokens per step"."""
-    if best.mean_length is None:
+    if best.mean_acceptance_length is None:
         return NOTHING
-    return sentence("{length} of {ceiling} tokens per step", length=f"{best.mean_length:.1f}", ceiling=best.ceiling)
+    return sentence(
+        "{length} of {ceiling} tokens per step", length=f"{best.mean_acceptance_length:.1f}", ceiling=best.ceiling
+    )
 
 
 def kept(best: DepthResult) -> Sentence:
@@ -239,7 +241,7 @@ def explanation(best: DepthResult, measurement: Measurement) -> Sentence:
         return sentence("The steps differ much from each other, so their medians say less about the whole.")
     return sentence(
         "A step gives {length} tokens on average, and takes as long as {price} plain ones.",
-        length=f"{best.mean_length or 1.0:.1f}",
+        length=f"{best.mean_acceptance_length or 1.0:.1f}",
         price=f"{best.cycle_s / best.step_s:.1f}",
     )
 

@@ -341,7 +341,7 @@ def test_measured_counts_become_conditional_acceptances_of_bounded_weight() -> N
     assert estimates.costs == (many.plain.step_s, None, None, many.at(3).cycle_s)
     chances = [kept / tried for kept, tried in zip(estimates.accepted, estimates.offered, strict=True)]
     assert chances == pytest.approx([16 / 23, 12 / 16, 9 / 12])
-    assert expected_tokens(chances) == pytest.approx(many.at(3).mean_length)
+    assert expected_tokens(chances) == pytest.approx(many.at(3).mean_acceptance_length)
     assert max(estimates.offered) <= MOST_OFFERED
     few = measured_estimates(results.results_of(measurement(2.0, accepted_at=(16, 0, 0))), 3)
     assert few.offered == (44, 16, 0)

@@ -271,7 +271,7 @@ def test_what_was_not_measured_is_none_and_never_zero(database: ChatDatabase) ->
     fill(database, figures({**nothing, "accepted_at": ()}))
     for total in (database.figures.read(ALL).total, database.figures.read(Choice(model="none")).total):
         assert (total.speed, total.first_text, total.prefill_tps) == (None, None, None)
-        assert (total.acceptance_rate, total.mean_length) == (None, None)
+        assert (total.acceptance_rate, total.mean_acceptance_length) == (None, None)
 
 
 def test_answers_too_short_to_have_a_speed_are_counted_without_one(database: ChatDatabase) -> None:
@@ -435,7 +435,7 @@ def test_estimates_add_up(drafted: list[Drafted]) -> None:
 
 def test_shares_of_counts_are_those_of_the_sums() -> None:
     summary = HistorySummary(2, None, None, None, verify_steps=40, drafted=80, accepted=60)
-    assert (summary.acceptance_rate, summary.mean_length) == (0.75, 2.5)
+    assert (summary.acceptance_rate, summary.mean_acceptance_length) == (0.75, 2.5)
 
 
 def sound(*ratios: float, **fields) -> Measurement:

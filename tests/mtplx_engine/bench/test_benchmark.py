@@ -93,7 +93,7 @@ def test_drafting_that_is_twice_as_fast() -> None:
     assert (depth.step_s, depth.cycle_s) == (pytest.approx(STEP_S), pytest.approx(STEP_S))
     assert depth.acceptance == (1.0,)
     assert depth.histogram == (0, 96)
-    assert depth.mean_length == depth.predicted == pytest.approx(2.0)
+    assert depth.mean_acceptance_length == depth.predicted == pytest.approx(2.0)
     assert depth.identical == (3, 3)
 
 
@@ -143,7 +143,7 @@ def test_without_acceptance_each_step_gives_one_token() -> None:
     found = measured({"depth": 2, "accepted": (0,), "cycle_s": 1.2 * STEP_S})
     [depth] = found.depths
     assert depth.acceptance == (0.0, 0.0)
-    assert depth.mean_length == 1.0
+    assert depth.mean_acceptance_length == 1.0
     assert depth.acceptance_rate == 0.0
     assert depth.decode == exactly(1 / 1.2)
     assert found.winner == 0

@@ -13,6 +13,7 @@ from huggingface_hub import constants, get_token
 from huggingface_hub.errors import OfflineModeIsEnabled
 from huggingface_hub.utils import get_session
 
+from mtplx_engine.errors import EngineError
 from mtplx_engine.hub import api, repository, settings
 from mtplx_engine.hub.errors import HubError
 from mtplx_engine.hub.http import HUB, HubConnection
@@ -137,15 +138,26 @@ def test_the_hub_of_the_environment_is_the_one_where_none_was_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.write_settings(tmp_path, HubSettings())
-    assert HUB in (tmp_path / "hub.json").read_text()
     monkeypatch.setattr(constants, "ENDPOINT", "https://mirror.example")
     assert settings.read_settings(tmp_path) == HubSettings("https://mirror.example")
-    settings.write_settings(tmp_path, HubSettings("https://other.example"))
-    assert settings.read_settings(tmp_path).endpoint == "https://other.example"
-    settings.write_settings(tmp_path, HubSettings("https://mirror.example"))
-    assert HUB in (tmp_path / "hub.json").read_text()
-    monkeypatch.setattr(constants, "ENDPOINT", "http://in-the-clear.example")
-    assert HubSettings().endpoint == HUB
+
+
+@pytest.mark.parametrize("chosen", [HUB, "https://other.example"])
+def test_a_chosen_hub_stands_above_that_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str
+) -> None:
+    monkeypatch.setattr(constants, "ENDPOINT", "https://mirror.example")
+    settings.write_settings(tmp_path, HubSettings(chosen))
+    assert settings.read_settings(tmp_path).endpoint == chosen
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://in-the-clear.example", "ftp://x.example", "https://"])
+def test_an_unusable_hub_of_the_environment_is_named_and_not_passed_over(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    with pytest.raises(EngineError, match="HF_ENDPOINT"):
+        HubSettings().connection(None)
 
 
 def test_more_bytes_than_any_answer_has_are_not_read(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:

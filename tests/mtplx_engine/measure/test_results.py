@@ -123,14 +123,14 @@ def test_acceptance_is_by_position_of_all_steps_and_the_histogram_by_step() -> N
     assert (depth.verify_steps, depth.drafted, depth.accepted) == (3 * steps, 9 * steps, 111)
     assert depth.acceptance == pytest.approx((16 / steps, 12 / steps, 9 / steps))
     assert depth.histogram == (3 * (steps - 16), 12, 9, 27)
-    assert depth.mean_length == pytest.approx(1 + 37 / steps)
+    assert depth.mean_acceptance_length == pytest.approx(1 + 37 / steps)
     assert depth.ceiling == 4
     assert not depth.few
 
 
 def test_the_prediction_is_mean_length_times_step_over_cycle() -> None:
     [depth] = reduced(2.0, 2.0, 2.0).depths
-    assert depth.predicted == pytest.approx(depth.mean_length * depth.step_s / depth.cycle_s)
+    assert depth.predicted == pytest.approx(depth.mean_acceptance_length * depth.step_s / depth.cycle_s)
     steps = TOKENS - 1 - 37
     assert depth.cycle_s == pytest.approx(0.2 / (steps - 1))
 
@@ -141,7 +141,7 @@ def test_without_a_verify_step_there_are_no_figures_instead_of_zeros() -> None:
     whole = dataclasses.replace(measurement(1.0), runs=(plain, dataclasses.replace(drafted, stats=stats)))
     [depth] = results.results_of(whole).depths
     assert depth.acceptance == ()
-    assert depth.mean_length is depth.acceptance_rate is depth.predicted is None
+    assert depth.mean_acceptance_length is depth.acceptance_rate is depth.predicted is None
     assert depth.few
 
 
@@ -224,7 +224,7 @@ def test_acceptance_sums_to_a_over_v_and_the_histogram_to_v_and_tokens_to_those_
     if found.verify_steps:
         assert sum(found.acceptance) == pytest.approx(found.accepted / found.verify_steps)
         assert list(found.acceptance) == sorted(found.acceptance, reverse=True)
-        assert 1 <= found.mean_length <= found.ceiling
+        assert 1 <= found.mean_acceptance_length <= found.ceiling
 
 
 # ---------------------------------------------------------------- exactness
