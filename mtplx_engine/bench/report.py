@@ -32,7 +32,7 @@ _TABLE_HEADER = f"{'':27}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {_
 _TABLE_NOTES = (
     "wall, decode: mlx-lm's time / this one's, median (lowest..highest) over prompts, rounded down",
     _COLUMNS_NOTE,
-    "same: prompts with mlx-lm's very tokens; above temperature 0 texts differ by chance, and tests hold their distribution",
+    "same: prompts with mlx-lm's tokens; above temperature 0 texts differ by chance; tests hold their distribution",
 )
 
 

@@ -38,7 +38,7 @@ def _garbage_on_the_main_thread():
 @pytest.fixture
 def qtbot(qtbot):
     """What is waited for comes late on a busy machine, which is no fault of a test."""
-    qtbot.waitUntil = partial(qtbot.waitUntil, timeout=20_000)
+    qtbot.waitUntil = partial(qtbot.waitUntil, timeout=60_000)
     return qtbot
 
 
