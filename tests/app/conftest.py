@@ -35,11 +35,22 @@ def _garbage_on_the_main_thread():
     collect_if_due()
 
 
+_PATIENCE_MS = 60_000
+
+
 @pytest.fixture
 def qtbot(qtbot):
     """What is waited for comes late on a busy machine, which is no fault of a test."""
-    qtbot.waitUntil = partial(qtbot.waitUntil, timeout=60_000)
+    for name in ("waitUntil", "waitSignal", "waitSignals"):
+        setattr(qtbot, name, _patient(getattr(qtbot, name)))
     return qtbot
+
+
+def _patient(wait):
+    def patient(*args, timeout=0, **options):
+        return wait(*args, timeout=max(timeout, _PATIENCE_MS), **options)
+
+    return patient
 
 
 @pytest.fixture
